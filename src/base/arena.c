@@ -1,0 +1,163 @@
+/* arena.c - blocks of memory, freed together
+ *
+ *     block ──▶ [next][size][ bytes … at ──── end ]
+ *        └─▶ older block …
+ */
+#include "base/base.h"
+
+struct arena_block {
+    struct arena_block *older;
+    size_t size; /* of bytes[] */
+    _Alignas(64) char bytes[];
+};
+
+#define FIRST_SIZE ((size_t)4 << 10)
+
+size_t size_mul(size_t n, size_t size)
+{
+    size_t all;
+
+    if (__builtin_mul_overflow(n, size, &all))
+        die("out of memory: %zu times %zu bytes", n, size);
+    return all;
+}
+
+void *mem_alloc(size_t size)
+{
+    void *p = malloc(size ? size : 1);
+
+    if (!p)
+        die("out of memory: %zu bytes", size);
+    return p;
+}
+
+void *mem_zero(size_t n, size_t size)
+{
+    void *p = calloc(n ? n : 1, size ? size : 1);
+
+    if (!p)
+        die("out of memory: %zu times %zu bytes", n, size);
+    return p;
+}
+
+void *mem_grow(void *old, size_t size)
+{
+    void *p = realloc(old, size ? size : 1);
+
+    if (!p)
+        die("out of memory: %zu bytes", size);
+    return p;
+}
+
+void free_ptr(void *pp)
+{
+    free(*(void **)pp);
+}
+
+struct arena arena_sized(size_t size)
+{
+    return (struct arena){.next_size = size};
+}
+
+static void free_blocks(struct arena_block *from, const struct arena_block *to)
+{
+    while (from != to) {
+        struct arena_block *older = from->older;
+        free(from);
+        from = older;
+    }
+}
+
+void arena_fini(struct arena *a)
+{
+    free_blocks(a->block, NULL);
+    *a = (struct arena){0};
+}
+
+void arena_reset(struct arena *a)
+{
+    struct arena_block *largest = a->block;
+
+    if (!largest)
+        return;
+    for (struct arena_block *b = a->block; b; b = b->older)
+        if (b->size > largest->size)
+            largest = b;
+    for (struct arena_block *b = a->block, *older; b; b = older) {
+        older = b->older;
+        if (b != largest)
+            free(b);
+    }
+    largest->older = NULL;
+    a->block = largest;
+    a->at = largest->bytes;
+    a->end = largest->bytes + largest->size;
+    a->total = largest->size;
+}
+
+static void add_block(struct arena *a, size_t least)
+{
+    size_t size = a->next_size ? a->next_size : FIRST_SIZE;
+
+    a->next_size = MIN(size * 2, ARENA_MAX_STEP);
+    size = MAX(size, least);
+    struct arena_block *b = mem_alloc(sizeof(*b) + size);
+    b->older = a->block;
+    b->size = size;
+    a->block = b;
+    a->at = b->bytes;
+    a->end = b->bytes + size;
+    a->total += size;
+}
+
+void *arena_raw(struct arena *a, size_t size, size_t align)
+{
+    size_t pad = (size_t)(-(uintptr_t)a->at & (align - 1));
+
+    if (unlikely((size_t)(a->end - a->at) < pad || (size_t)(a->end - a->at) - pad < size)) {
+        if (size > SIZE_MAX / 2)
+            die("out of memory: %zu bytes", size);
+        add_block(a, size + align);
+        pad = (size_t)(-(uintptr_t)a->at & (align - 1));
+    }
+    void *p = a->at + pad;
+    a->at += pad + size;
+    return p;
+}
+
+void *arena_alloc(struct arena *a, size_t size, size_t align)
+{
+    void *p = arena_raw(a, size, align);
+
+    if (size)
+        memset(p, 0, size);
+    return p;
+}
+
+void *arena_grow(struct arena *a, void *old, size_t old_size, size_t size, size_t align)
+{
+    if (old && (char *)old + old_size == a->at && size >= old_size &&
+        (size_t)(a->end - (char *)old) >= size) {
+        a->at = (char *)old + size;
+        return old;
+    }
+    void *p = arena_raw(a, size, align);
+    if (old_size)
+        memcpy(p, old, MIN(old_size, size));
+    return p;
+}
+
+struct arena_mark arena_mark(const struct arena *a)
+{
+    return (struct arena_mark){a->block, a->at};
+}
+
+void arena_rewind(struct arena *a, struct arena_mark mark)
+{
+    for (struct arena_block *b = a->block; b != mark.block; b = b->older)
+        a->total -= b->size;
+    free_blocks(a->block, mark.block);
+    a->block = mark.block;
+    a->at = mark.at;
+    a->end = mark.block ? mark.block->bytes + mark.block->size : NULL;
+}

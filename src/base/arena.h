@@ -1,0 +1,59 @@
+/* arena.h - memory that is given back all at once
+ *
+ * One arena for one request or one reconcile. Its creator frees it; nothing in it is freed
+ * alone. Allocation never fails to its caller: running out of memory ends the process with one
+ * line, so input is bounded before it is given memory.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/compiler.h"
+
+struct arena_block;
+
+struct arena {
+    char *at, *end;            /* what is left of the newest block */
+    struct arena_block *block; /* newest first */
+    size_t next_size;          /* of the next block; doubles up to ARENA_MAX_STEP */
+    size_t total;              /* bytes in all blocks */
+};
+
+#define ARENA_MAX_STEP ((size_t)4 << 20)
+
+/* An arena whose first block holds `size` bytes; nothing is allocated before it is used. The
+ * zero value is an empty arena too. */
+struct arena arena_sized(size_t size);
+void arena_fini(struct arena *a);
+/* Empties it and keeps the largest block for the next use. */
+void arena_reset(struct arena *a);
+
+/* `size` zeroed bytes. `align` is a power of two up to 64. */
+void *arena_alloc(struct arena *a, size_t size, size_t align) __attribute__((malloc));
+/* The same, not zeroed. */
+void *arena_raw(struct arena *a, size_t size, size_t align) __attribute__((malloc));
+/* Grows the newest allocation in place where it can, copies where it cannot. */
+void *arena_grow(struct arena *a, void *old, size_t old_size, size_t size, size_t align);
+
+#define arena_new(a, type) ((type *)arena_alloc((a), sizeof(type), _Alignof(type)))
+#define arena_array(a, type, n)                                                                \
+    ((type *)arena_alloc((a), size_mul((n), sizeof(type)), _Alignof(type)))
+/* A copy of a value in the arena: arena_copy(a, &thing). */
+#define arena_copy(a, p)                                                                       \
+    ((typeof(*(p)) *)memcpy(arena_raw((a), sizeof(*(p)), _Alignof(typeof(*(p)))), (p),         \
+                            sizeof(*(p))))
+
+/* Everything allocated after the mark is given back by arena_rewind(). */
+struct arena_mark {
+    struct arena_block *block;
+    char *at;
+};
+struct arena_mark arena_mark(const struct arena *a);
+void arena_rewind(struct arena *a, struct arena_mark mark);
+
+/* n * size; ends the process where that overflows. */
+size_t size_mul(size_t n, size_t size);
+/* malloc, calloc and realloc that end the process with one line when there is no memory. */
+void *mem_alloc(size_t size) __attribute__((malloc));
+void *mem_zero(size_t n, size_t size) __attribute__((malloc));
+void *mem_grow(void *old, size_t size);

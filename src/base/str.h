@@ -1,0 +1,89 @@
+/* str.h - a view of bytes, by value
+ *
+ * A str never owns what it shows: it lives as long as the arena, object or literal
+ * behind it. It is not terminated; str_z() makes a C string at the system's edge.
+ * The empty str may have at == NULL.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct arena;
+
+struct str {
+    const char *at;
+    size_t len;
+};
+
+/* A literal as a str; works in static initializers as {...} via S_INIT. */
+#define S(literal) ((struct str){"" literal, sizeof(literal) - 1})
+#define S_INIT(literal)                                                                        \
+    {                                                                                          \
+        "" literal, sizeof(literal) - 1                                                        \
+    }
+
+/* For printf's "%.*s". */
+#define STR_ARG(s) (int)(s).len, (s).at ? (s).at : ""
+
+/* A view of a C string; NULL gives the empty str. */
+struct str str_from(const char *z);
+static inline struct str str_of(const char *at, size_t len)
+{
+    return (struct str){at, len};
+}
+
+bool str_eq(struct str a, struct str b);
+bool str_eqz(struct str a, const char *z);
+/* Bytewise order, as memcmp; a prefix sorts first. */
+int str_cmp(struct str a, struct str b);
+/* ASCII case is ignored. */
+bool str_eq_nocase(struct str a, struct str b);
+bool str_starts(struct str s, struct str prefix);
+bool str_ends(struct str s, struct str suffix);
+bool str_has(struct str s, struct str part);
+
+#define STR_NONE SIZE_MAX
+/* Index of the first (last) `c` or of the first `part`, or STR_NONE. */
+size_t str_index(struct str s, char c);
+size_t str_rindex(struct str s, char c);
+size_t str_find(struct str s, struct str part);
+
+/* Bytes [from, to); both are clamped to the length. */
+struct str str_slice(struct str s, size_t from, size_t to);
+/* Without leading and trailing ASCII white space. */
+struct str str_trim(struct str s);
+/* Splits at the first `sep`: *head is what stands before it, *tail what follows. Without a
+ * `sep`, *head is all of s, *tail is empty, and false is returned. */
+bool str_cut(struct str s, char sep, struct str *head, struct str *tail);
+/* Like str_cut, at the last `sep`. */
+bool str_rcut(struct str s, char sep, struct str *head, struct str *tail);
+
+/* A whole decimal number and nothing else; false (out untouched) otherwise or when it does not
+ * fit. The signed one takes a leading '-' or '+'. */
+bool str_to_i64(struct str s, int64_t *out);
+bool str_to_u64(struct str s, uint64_t *out);
+
+/* Copies into the arena. str_z() adds a terminating 0. */
+struct str str_copy(struct arena *a, struct str s);
+char *str_z(struct arena *a, struct str s);
+struct str str_printf(struct arena *a, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+struct str str_join(struct arena *a, const struct str *parts, size_t n, struct str sep);
+struct str str_lower(struct arena *a, struct str s);
+
+/* Well mixed and seeded at random for each process: never let its order be seen. */
+uint64_t str_hash(struct str s);
+/* The same for every process and machine (FNV-1a, 64 bits): for names and digests. */
+uint64_t str_digest(struct str s);
+
+/* The next code point of valid UTF-8 at *i, which moves past it; -1 where it is not valid (then
+ * *i moves by one). */
+int32_t str_rune(struct str s, size_t *i);
+/* Appends the code point as UTF-8 to out[4]; the number of bytes. Surrogates and values past
+ * 0x10FFFF become U+FFFD. */
+size_t str_put_rune(char out[4], int32_t rune);
+bool str_is_utf8(struct str s);
+/* Code points in valid UTF-8; an invalid byte counts as one. */
+size_t str_runes(struct str s);

@@ -1,0 +1,58 @@
+/* arena.c - memory that is given back all at once */
+#include "base/testing.h"
+
+TEST(arena_alloc)
+{
+    scoped(arena_fini) struct arena a = arena_sized(64);
+
+    for (size_t align = 1; align <= 64; align *= 2) {
+        char *p = arena_alloc(&a, 100, align);
+        check_int((uintptr_t)p % align, 0);
+        for (size_t i = 0; i < 100; i++)
+            check_int(p[i], 0);
+        memset(p, 0xAA, 100);
+    }
+}
+
+TEST(arena_rewind)
+{
+    scoped(arena_fini) struct arena a = arena_sized(128);
+    arena_raw(&a, 16, 1);
+    struct arena_mark mark = arena_mark(&a);
+    size_t total = a.total;
+    char *at = a.at;
+
+    for (int i = 0; i < 100; i++)
+        arena_raw(&a, 1000, 8);
+    arena_rewind(&a, mark);
+    check_int(a.total, total);
+    check(a.at == at);
+}
+
+TEST(arena_grow)
+{
+    scoped(arena_fini) struct arena a = arena_sized(4096);
+    char *p = arena_raw(&a, 8, 8);
+    memcpy(p, "12345678", 8);
+    check(arena_grow(&a, p, 8, 64, 8) == p);
+    arena_raw(&a, 1, 1);
+    char *q = arena_grow(&a, p, 64, 128, 8);
+    check(q != p);
+    check_same(str_of(q, 8), S("12345678"));
+}
+
+TEST(buf_grows)
+{
+    scoped(arena_fini) struct arena a = arena_sized(4096);
+    scoped(buf_fini) struct buf heap = {0};
+    struct buf in = buf_in(&a, 0);
+
+    for (int i = 0; i < 1000; i++) {
+        buf_printf(&heap, "%d,", i);
+        buf_i64(&in, i);
+        buf_byte(&in, ',');
+    }
+    check_same(buf_str(&heap), buf_str(&in));
+    buf_drop(&heap, heap.len - 4);
+    check_same(buf_str(&heap), S("999,"));
+}

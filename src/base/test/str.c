@@ -1,0 +1,89 @@
+/* str.c - views, numbers and UTF-8 */
+#include "base/testing.h"
+
+TEST(str_cut)
+{
+    static const struct {
+        const char *name, *text, *head, *tail;
+        bool found;
+    } cases[] = {
+        {"the first separator counts", "a:b:c", "a",   "b:c", true },
+        {"no separator: all is head",  "abc",   "abc", "",    false},
+        {"an empty head",              ":x",    "",    "x",   true },
+        {"the empty text",             "",      "",    "",    false},
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct str head, tail;
+        test_case(cases[i].name);
+        check_int(str_cut(str_from(cases[i].text), ':', &head, &tail), cases[i].found);
+        check_samez(head, cases[i].head);
+        check_samez(tail, cases[i].tail);
+    }
+}
+
+TEST(str_to_i64)
+{
+    static const struct {
+        const char *text;
+        bool ok;
+        int64_t want;
+    } cases[] = {
+        {"0",                    true,  0        },
+        {"-1",                   true,  -1       },
+        {"9223372036854775807",  true,  INT64_MAX},
+        {"-9223372036854775808", true,  INT64_MIN},
+        {"9223372036854775808",  false, 7        },
+        {"",                     false, 7        },
+        {"-",                    false, 7        },
+        {"1x",                   false, 7        },
+        {" 1",                   false, 7        },
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        int64_t got = 7;
+        test_case(cases[i].text);
+        check_int(str_to_i64(str_from(cases[i].text), &got), cases[i].ok);
+        check_int(got, cases[i].want);
+    }
+}
+
+TEST(str_rune)
+{
+    static const struct {
+        const char *name, *text;
+        int64_t first;
+        size_t moved;
+    } cases[] = {
+        {"ascii",                       "a",                0x61,    1},
+        {"two bytes",                   "\xc3\xa9",         0xE9,    2},
+        {"three bytes",                 "\xe2\x82\xac",     0x20AC,  3},
+        {"four bytes",                  "\xf0\x9f\x98\x80", 0x1F600, 4},
+        {"an overlong form is refused", "\xc0\x80",         -1,      1},
+        {"a surrogate is refused",      "\xed\xa0\x80",     -1,      1},
+        {"past the end",                "\xe2\x82",         -1,      1},
+        {"above the last code point",   "\xf4\x90\x80\x80", -1,      1},
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        size_t at = 0;
+        char back[4];
+        test_case(cases[i].name);
+        int32_t rune = str_rune(str_from(cases[i].text), &at);
+        check_int(rune, cases[i].first);
+        check_int(at, cases[i].moved);
+        if (rune >= 0)
+            check_same(str_of(back, str_put_rune(back, rune)), str_from(cases[i].text));
+    }
+}
+
+TEST(str_find)
+{
+    check_int(str_find(S("hello"), S("lo")), 3);
+    check_int(str_find(S("hello"), S("")), 0);
+    check(str_find(S("hello"), S("x")) == STR_NONE);
+    check(str_starts(S("hello"), S("he")) && !str_starts(S("he"), S("hello")));
+    check(str_ends(S("hello"), S("lo")) && !str_ends(S("lo"), S("hello")));
+    check_same(str_trim(S(" \t a b \n")), S("a b"));
+    check(str_cmp(S("a"), S("ab")) < 0 && str_cmp(S("b"), S("ab")) > 0);
+}

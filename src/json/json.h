@@ -1,0 +1,166 @@
+/* json.h - JSON text and the immutable tree behind every object
+ *
+ * A tree is made in an arena and never changes: to change it is to build the next one from its
+ * parts, which it may share. A node is 16 bytes and passed by value or by const pointer.
+ * Strings are UTF-8 and not terminated. The order of members is kept. Numbers written as
+ * integers that fit 64 bits (signed) stay integers exactly; all others are doubles.
+ */
+#pragma once
+
+#include "base/base.h"
+
+enum json_type {
+    JSON_NULL,
+    JSON_BOOL,
+    JSON_INT,
+    JSON_DOUBLE,
+    JSON_STRING,
+    JSON_ARRAY,
+    JSON_OBJECT,
+};
+
+struct json_member;
+
+struct json {
+    uint8_t type; /* enum json_type */
+    uint32_t len; /* bytes of a string, elements of an array, members of an object */
+    union {
+        bool boolean;
+        int64_t i;
+        double d;
+        const char *s;
+        const struct json *items;
+        const struct json_member *members;
+    };
+};
+
+struct json_member {
+    struct str name;
+    struct json value;
+};
+
+#define JSON_MAX_DEPTH 512
+#define JSON_MAX_TEXT ((size_t)64 << 20) /* bytes; callers set their own smaller limit */
+
+/* What a text holds twice. The last one of duplicate keys wins, as in Go's decoder; the paths
+ * of the others are told, in the text's order: `a.b[3].c`, as strict field validation prints
+ * them. */
+struct json_dups {
+    VEC(struct str) paths; /* in the arena of the tree */
+};
+
+/* The tree of one text, which may be surrounded by white space. Strings without escapes point
+ * into `text`, which must live as long as the tree (json_copy() otherwise). NULL: ERR_SYNTAX
+ * with the offset, ERR_LIMIT past JSON_MAX_DEPTH or JSON_MAX_TEXT. `dups` may be NULL. */
+const struct json *json_parse(struct arena *a, struct str text, struct json_dups *dups,
+                              struct err *err);
+/* A deep copy, strings and names included. */
+const struct json *json_copy(struct arena *a, const struct json *v);
+
+/* Compact text; members in their order. Doubles as Go prints them (shortest that reads back;
+ * 'e' form below 1e-6 and from 1e21). Invalid UTF-8 becomes U+FFFD. '<', '>' and '&' are not
+ * escaped. */
+void json_write(struct buf *out, const struct json *v);
+struct str json_text(struct arena *a, const struct json *v);
+/* Indented by two spaces a level. */
+void json_write_pretty(struct buf *out, const struct json *v);
+
+/* ---- reading; every reader accepts NULL as "not there" ---- */
+
+/* The member, or NULL: also where v is no object. */
+const struct json *json_get(const struct json *v, struct str name);
+#define json_getz(v, name) json_get((v), S(name))
+/* Along names: json_path(v, "spec", "template", NULL). */
+const struct json *json_path(const struct json *v, ...) __attribute__((sentinel));
+const struct json *json_at(const struct json *v, size_t i); /* of an array */
+
+static inline bool json_is(const struct json *v, enum json_type type)
+{
+    return v && v->type == type;
+}
+/* Neither absent nor null. */
+static inline bool json_has(const struct json *v)
+{
+    return v && v->type != JSON_NULL;
+}
+/* The value, or the default where it is absent or of another type. json_i64() takes a double
+ * that is a whole number, too; json_f64() takes an integer. */
+struct str json_str(const struct json *v); /* "" by default */
+int64_t json_i64(const struct json *v, int64_t otherwise);
+double json_f64(const struct json *v, double otherwise);
+bool json_bool(const struct json *v, bool otherwise);
+/* Elements of an array or members of an object; 0 for others. */
+size_t json_len(const struct json *v);
+
+/* json_each(i, v): the indexes of an array; json_each_member(m, v): the members of an object.
+ * Nothing for NULL and other types. */
+#define json_each(i, v) for (size_t i = 0; json_is((v), JSON_ARRAY) && i < (v)->len; i++)
+#define json_each_member(m, v)                                                                 \
+    for (const struct json_member *m = json_is((v), JSON_OBJECT) ? (v)->members : NULL;        \
+         m && m < (v)->members + (v)->len; m++)
+
+/* Deep equality. Members compare without order; 1 and 1.0 are the same number. */
+bool json_eq(const struct json *a, const struct json *b);
+/* A total order on values: by type, then by value; objects by sorted names. */
+int json_cmp(const struct json *a, const struct json *b);
+
+/* ---- building ---- */
+
+static inline struct json json_of_null(void)
+{
+    return (struct json){.type = JSON_NULL};
+}
+static inline struct json json_of_bool(bool b)
+{
+    return (struct json){.type = JSON_BOOL, .boolean = b};
+}
+static inline struct json json_of_i64(int64_t i)
+{
+    return (struct json){.type = JSON_INT, .i = i};
+}
+static inline struct json json_of_f64(double d)
+{
+    return (struct json){.type = JSON_DOUBLE, .d = d};
+}
+/* The bytes are borrowed. */
+static inline struct json json_of_str(struct str s)
+{
+    return (struct json){.type = JSON_STRING, .len = (uint32_t)s.len, .s = s.at};
+}
+#define json_of_z(literal) json_of_str(S(literal))
+
+/* Objects and arrays under construction. Names and values are borrowed; obj_set() replaces a
+ * member in its place. obj_done() gives the finished value and may be called once. */
+struct json_obj {
+    struct arena *arena;
+    VEC(struct json_member) members;
+};
+struct json_arr {
+    struct arena *arena;
+    VEC(struct json) items;
+};
+struct json_obj obj_in(struct arena *a);
+struct json_obj obj_from(struct arena *a, const struct json *v); /* starts with v's members */
+void obj_set(struct json_obj *o, struct str name, struct json v);
+void obj_add(struct json_obj *o, struct str name, struct json v); /* name is known to be new */
+void obj_del(struct json_obj *o, struct str name);
+#define obj_setz(o, name, v) obj_set((o), S(name), (v))
+struct json obj_done(struct json_obj *o);
+struct json_arr arr_in(struct arena *a);
+void arr_add(struct json_arr *arr, struct json v);
+struct json arr_done(struct json_arr *arr);
+
+/* A node in the arena. */
+const struct json *json_new(struct arena *a, struct json v);
+/* v with the member at the path of names set (objects are made where missing or not objects) or
+ * taken out. What the path does not touch is shared. The last argument is NULL:
+ *     v = json_with(a, v, json_of_i64(3), "spec", "parallelism", NULL); */
+const struct json *json_with(struct arena *a, const struct json *v, struct json x, ...)
+    __attribute__((sentinel));
+const struct json *json_without(struct arena *a, const struct json *v, ...)
+    __attribute__((sentinel));
+
+/* ---- JSON pointer (RFC 6901) ---- */
+
+/* The value at "/a/b~1c/0", or NULL. */
+const struct json *json_pointer(const struct json *v, struct str pointer);
