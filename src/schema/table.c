@@ -1,0 +1,48 @@
+/* table.c - finding a field by its name */
+#include "schema/table.h"
+
+static int by_length(struct str a, struct str b)
+{
+    if (a.len != b.len)
+        return a.len < b.len ? -1 : 1;
+    return memcmp(a.at, b.at, a.len);
+}
+
+const struct schema_field *schema_field(const struct schema *s, struct str name)
+{
+    size_t from = 0, to = s->n_fields;
+
+    while (from < to) {
+        size_t mid = (from + to) / 2;
+        const struct schema_field *f = &s->fields[s->by_name[mid]];
+        int order = by_length(name, f->name);
+        if (order == 0)
+            return f;
+        if (order < 0)
+            to = mid;
+        else
+            from = mid + 1;
+    }
+    return NULL;
+}
+
+const struct schema_field *schema_field_next(const struct schema *s, struct str name,
+                                             size_t *hint)
+{
+    const struct schema_field *f = NULL;
+
+    if (*hint < s->n_fields && by_length(name, s->fields[*hint].name) == 0)
+        f = &s->fields[*hint];
+    else
+        f = schema_field(s, name);
+    if (f)
+        *hint = (size_t)(f - s->fields) + 1;
+    return f;
+}
+
+const struct schema *schema_member(const struct schema *s, struct str name)
+{
+    const struct schema_field *f = schema_field(s, name);
+
+    return f ? f->type : s->value;
+}

@@ -1,0 +1,80 @@
+/* table.c - fields are found by name, in and out of order; presence maps */
+#include "schema/table.h"
+#include "base/testing.h"
+#include "schema/view.h"
+
+static const struct schema text = {.type = SCHEMA_STRING};
+static const struct schema number = {.type = SCHEMA_INT32};
+
+static const struct schema_field fields[] = {
+    {.name = S_INIT("spec"),     .type = &text  },
+    {.name = S_INIT("kind"),     .type = &number},
+    {.name = S_INIT("a"),        .type = &text  },
+    {.name = S_INIT("metadata"), .type = &text  },
+};
+static const uint16_t by_name[] = {2, 1, 0, 3};
+static const struct schema object = {
+    .type = SCHEMA_OBJECT, .n_fields = 4, .fields = fields, .by_name = by_name};
+
+TEST(table_field)
+{
+    static const char *const absent[] = {"", "b", "kine", "spea", "metadat", "metadata_"};
+
+    for (size_t i = 0; i < countof(fields); i++) {
+        test_case(fields[i].name.at);
+        check(schema_field(&object, fields[i].name) == &fields[i]);
+    }
+    for (size_t i = 0; i < countof(absent); i++) {
+        test_case(absent[i]);
+        check(!schema_field(&object, str_from(absent[i])));
+    }
+}
+
+TEST(table_field_next)
+{
+    size_t hint = 0;
+
+    check(schema_field_next(&object, S("spec"), &hint) == &fields[0]);
+    check_int(hint, 1);
+    check(schema_field_next(&object, S("metadata"), &hint) == &fields[3]);
+    check_int(hint, 4);
+    check(!schema_field_next(&object, S("x"), &hint));
+    check(schema_field_next(&object, S("a"), &hint) == &fields[2]);
+    check_int(hint, 3);
+}
+
+TEST(table_member)
+{
+    static const struct schema map = {.type = SCHEMA_MAP, .value = &number};
+
+    check(schema_member(&object, S("kind")) == &number);
+    check(!schema_member(&object, S("x")));
+    check(schema_member(&map, S("x")) == &number);
+}
+
+struct thing {
+    uint64_t set, null;
+    int32_t count;
+    struct str name;
+    char count_bit_[0][1], name_bit_[0][2];
+};
+
+TEST(view_presence)
+{
+    struct thing t = {0};
+
+    check(!IS_SET(&t, count));
+    SET(&t, name, S("a"));
+    check_int(t.set, 2);
+    CLEAR(&t, name);
+    check_int(t.set, 0);
+    check_int(t.null, 2);
+    check(IS_CLEARED(&t, name) && t.name.len == 0);
+    SET(&t, name, S("b"));
+    check(IS_SET(&t, name) && !IS_CLEARED(&t, name));
+    SET(&t, count, 0);
+    check_int(t.set, 3);
+    UNSET(&t, name);
+    check_int(t.set, 1);
+    check_int(sizeof(t), 40);
+}
