@@ -42,28 +42,40 @@ struct json_member {
 #define JSON_MAX_DEPTH 512
 #define JSON_MAX_TEXT ((size_t)64 << 20) /* bytes; callers set their own smaller limit */
 
-/* What a text holds twice. The last one of duplicate keys wins, as in Go's decoder; the paths
- * of the others are told, in the text's order: `a.b[3].c`, as strict field validation prints
- * them. */
+/* What a text holds twice. The last one of duplicate keys wins, as in Go's decoder, in the
+ * place of the first; their paths are told, once each, in the text's order: `a.b[3].c`, as
+ * strict field validation prints them. The first hundred are kept. */
 struct json_dups {
     VEC(struct str) paths; /* in the arena of the tree */
 };
 
-/* The tree of one text, which may be surrounded by white space. Strings without escapes point
- * into `text`, which must live as long as the tree (json_copy() otherwise). NULL: ERR_SYNTAX
- * with the offset, ERR_LIMIT past JSON_MAX_DEPTH or JSON_MAX_TEXT. `dups` may be NULL. */
+/* The tree of one text, which may be surrounded by white space. Invalid UTF-8 and lone
+ * surrogates become U+FFFD, as in Go's decoder; a number past a double's range is refused.
+ * Strings without escapes point into `text`, which must live as long as the tree (json_copy()
+ * otherwise). NULL: ERR_SYNTAX with the offset, ERR_LIMIT past JSON_MAX_DEPTH or JSON_MAX_TEXT.
+ * `dups` may be NULL. */
 const struct json *json_parse(struct arena *a, struct str text, struct json_dups *dups,
                               struct err *err);
 /* A deep copy, strings and names included. */
 const struct json *json_copy(struct arena *a, const struct json *v);
+/* The same tree with every object's members in the order of their names (as Go writes maps).
+ * Names and strings are shared with v. */
+const struct json *json_sorted(struct arena *a, const struct json *v);
 
 /* Compact text; members in their order. Doubles as Go prints them (shortest that reads back;
  * 'e' form below 1e-6 and from 1e21). Invalid UTF-8 becomes U+FFFD. '<', '>' and '&' are not
  * escaped. */
 void json_write(struct buf *out, const struct json *v);
 struct str json_text(struct arena *a, const struct json *v);
-/* Indented by two spaces a level. */
+/* Indented by two spaces a level, or as many as told. */
 void json_write_pretty(struct buf *out, const struct json *v);
+void json_write_indented(struct buf *out, const struct json *v, int spaces);
+/* One quoted string; one double (null where it is no number that JSON can show). */
+void json_write_str(struct buf *out, struct str s);
+void json_write_f64(struct buf *out, double d);
+/* The shortest decimal digits that read back as |d| (finite): d.ddd times ten to *exponent. The
+ * number of digits; they are not terminated. */
+size_t json_f64_digits(double d, char digits[18], int *exponent);
 
 /* ---- reading; every reader accepts NULL as "not there" ---- */
 
@@ -144,6 +156,8 @@ struct json_obj obj_from(struct arena *a, const struct json *v); /* starts with 
 void obj_set(struct json_obj *o, struct str name, struct json v);
 void obj_add(struct json_obj *o, struct str name, struct json v); /* name is known to be new */
 void obj_del(struct json_obj *o, struct str name);
+const struct json *obj_get(const struct json_obj *o,
+                           struct str name); /* until the next change */
 #define obj_setz(o, name, v) obj_set((o), S(name), (v))
 struct json obj_done(struct json_obj *o);
 struct json_arr arr_in(struct arena *a);
@@ -164,3 +178,7 @@ const struct json *json_without(struct arena *a, const struct json *v, ...)
 
 /* The value at "/a/b~1c/0", or NULL. */
 const struct json *json_pointer(const struct json *v, struct str pointer);
+/* One token of a pointer with "~0" and "~1" undone; itself where it has none. */
+struct str json_pointer_unescape(struct arena *a, struct str token);
+/* A token as an array's index: digits without a leading zero. */
+bool json_pointer_index(struct str token, size_t *out);

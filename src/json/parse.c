@@ -1,0 +1,429 @@
+/* parse.c - text to tree
+ *
+ * Recursive descent, bounded by JSON_MAX_DEPTH. Elements are gathered on two stacks that all
+ * levels share; a finished array or object is copied once, in its exact size, to the arena.
+ */
+#include "json/json_priv.h"
+#include "json/number_priv.h"
+
+#define STACK_FIRST 64    /* elements a stack holds before it moves to the heap */
+#define LINEAR_MEMBERS 16 /* objects past this look for duplicates by hash */
+#define DUPS_MAX 100      /* paths that are told; more help nobody */
+
+struct frame { /* where we are; only paths of duplicates read it */
+    const struct frame *up;
+    struct str name; /* of the member being read; at == NULL in an array */
+    size_t index;
+};
+
+struct parser {
+    struct arena *arena;
+    const char *start, *at, *end;
+    struct json_dups *dups;
+    struct err *err;
+    unsigned depth;
+    struct json *items;
+    struct json_member *members;
+    size_t n_items, cap_items, n_members, cap_members;
+    struct json first_items[STACK_FIRST];
+    struct json_member first_members[STACK_FIRST];
+};
+
+static bool value(struct parser *p, struct json *out, const struct frame *up);
+
+/* ---- errors ---- */
+
+static bool fail(struct parser *p, const char *what)
+{
+    size_t offset = (size_t)(p->at - p->start);
+
+    if (p->at >= p->end)
+        err_set(p->err, ERR_SYNTAX, "unexpected end of JSON input");
+    else if ((unsigned char)*p->at > 0x20 && (unsigned char)*p->at < 0x7f)
+        err_set(p->err, ERR_SYNTAX, "invalid character '%c' at offset %zu: %s", *p->at, offset,
+                what);
+    else
+        err_set(p->err, ERR_SYNTAX, "invalid byte 0x%02x at offset %zu: %s",
+                (unsigned char)*p->at, offset, what);
+    return false;
+}
+
+static inline bool skip_space(struct parser *p)
+{
+    const char *at = p->at, *end = p->end;
+
+    while (at < end && (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r'))
+        at++;
+    p->at = at;
+    return at < end;
+}
+
+/* ---- strings ---- */
+
+static int hex4(const char *at, const char *end)
+{
+    int v = 0;
+
+    if (end - at < 4)
+        return -1;
+    for (int i = 0; i < 4; i++) {
+        char c = at[i], low = (char)(c | 0x20);
+        if (c >= '0' && c <= '9')
+            v = v << 4 | (c - '0');
+        else if (low >= 'a' && low <= 'f')
+            v = v << 4 | (low - 'a' + 10);
+        else
+            return -1;
+    }
+    return v;
+}
+
+/* "\uXXXX", with its second half where it is a pair; a lone surrogate is U+FFFD. */
+static bool unicode_escape(struct parser *p, struct buf *out)
+{
+    int32_t rune = hex4(p->at, p->end), second;
+
+    if (rune < 0)
+        return fail(p, "in \\u hexadecimal character escape");
+    p->at += 4;
+    if (rune >= 0xD800 && rune < 0xDC00 && p->end - p->at >= 6 && p->at[0] == '\\' &&
+        p->at[1] == 'u') {
+        second = hex4(p->at + 2, p->end);
+        if (second >= 0xDC00 && second < 0xE000) {
+            rune = 0x10000 + ((rune - 0xD800) << 10) + (second - 0xDC00);
+            p->at += 6;
+        }
+    }
+    out->len += str_put_rune(buf_room(out, 4), rune);
+    return true;
+}
+
+static bool escape(struct parser *p, struct buf *out)
+{
+    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+    const char *c;
+
+    p->at++;
+    if (p->at >= p->end)
+        return fail(p, "");
+    if (*p->at == 'u') {
+        p->at++;
+        return unicode_escape(p, out);
+    }
+    c = *p->at ? strchr(from, *p->at) : NULL;
+    if (!c)
+        return fail(p, "in string escape code");
+    p->at++;
+    buf_byte(out, to[c - from]);
+    return true;
+}
+
+/* The rest of a string that needs work: escapes undone, invalid UTF-8 made U+FFFD. */
+static bool string_slow(struct parser *p, const char *from, struct str *out)
+{
+    struct buf b = buf_in(p->arena, (size_t)(p->at - from) + 32);
+
+    buf_add(&b, str_of(from, (size_t)(p->at - from)));
+    while (p->at < p->end) {
+        const char *plain = json_plain(p->at, p->end);
+        buf_add(&b, str_of(p->at, (size_t)(plain - p->at)));
+        p->at = plain;
+        if (p->at == p->end)
+            break;
+        if (*p->at == '"') {
+            p->at++;
+            *out = buf_str(&b);
+            return true;
+        }
+        if (*p->at == '\\') {
+            if (!escape(p, &b))
+                return false;
+        } else if ((unsigned char)*p->at < 0x20) {
+            return fail(p, "in string literal");
+        } else {
+            size_t i = 0;
+            int32_t rune = str_rune(str_of(p->at, (size_t)(p->end - p->at)), &i);
+            b.len += str_put_rune(buf_room(&b, 4), rune < 0 ? 0xFFFD : rune);
+            p->at += i;
+        }
+    }
+    return fail(p, "");
+}
+
+/* Valid UTF-8 without escapes is shown where it stands. */
+static bool string(struct parser *p, struct str *out)
+{
+    const char *from = ++p->at;
+
+    for (;;) {
+        p->at = json_plain(p->at, p->end);
+        if (likely(p->at < p->end && *p->at == '"')) {
+            *out = str_of(from, (size_t)(p->at - from));
+            p->at++;
+            return true;
+        }
+        if (p->at == p->end || (unsigned char)*p->at < 0x80)
+            return string_slow(p, from, out);
+        size_t i = 0;
+        if (str_rune(str_of(p->at, (size_t)(p->end - p->at)), &i) < 0)
+            return string_slow(p, from, out);
+        p->at += i;
+    }
+}
+
+/* ---- arrays and objects ---- */
+
+static void *stack_grow(void *at, const void *first, size_t *cap, size_t size)
+{
+    size_t n = *cap;
+
+    *cap *= 2;
+    if (at != first)
+        return mem_grow(at, size_mul(*cap, size));
+    return memcpy(mem_alloc(size_mul(*cap, size)), at, n * size);
+}
+
+static inline void push_item(struct parser *p, struct json v)
+{
+    if (p->n_items == p->cap_items)
+        p->items = stack_grow(p->items, p->first_items, &p->cap_items, sizeof(v));
+    p->items[p->n_items++] = v;
+}
+
+static inline void push_member(struct parser *p, struct str name, struct json v)
+{
+    if (p->n_members == p->cap_members)
+        p->members = stack_grow(p->members, p->first_members, &p->cap_members,
+                                sizeof(struct json_member));
+    p->members[p->n_members++] = (struct json_member){name, v};
+}
+
+static bool array(struct parser *p, struct json *out, const struct frame *up)
+{
+    struct frame here = {.up = up};
+    size_t base = p->n_items;
+    struct json v;
+
+    p->at++;
+    if (skip_space(p) && *p->at == ']') {
+        p->at++;
+        *out = (struct json){.type = JSON_ARRAY};
+        return true;
+    }
+    for (;; here.index++) {
+        if (!value(p, &v, &here))
+            return false;
+        push_item(p, v);
+        if (!skip_space(p))
+            return fail(p, "");
+        if (*p->at == ']')
+            break;
+        if (*p->at != ',')
+            return fail(p, "after array element");
+        p->at++;
+    }
+    p->at++;
+    size_t n = p->n_items - base;
+    struct json *items = arena_raw(p->arena, n * sizeof(*items), _Alignof(struct json));
+    memcpy(items, p->items + base, n * sizeof(*items));
+    p->n_items = base;
+    *out = (struct json){.type = JSON_ARRAY, .len = (uint32_t)n, .items = items};
+    return true;
+}
+
+/* The indexes of a large object's members by name. Kept on the heap while it is read. */
+typedef MAP(uint32_t) name_map;
+
+static void name_map_fini(name_map *m)
+{
+    map_fini(m);
+}
+
+static size_t find_member(struct parser *p, name_map *names, size_t base, struct str name)
+{
+    size_t n = p->n_members - base;
+
+    if (n <= LINEAR_MEMBERS)
+        return json_index(p->members + base, n, name);
+    for (size_t i = map_len(names); i < n; i++)
+        *map_put(names, p->members[base + i].name) = (uint32_t)i;
+    const uint32_t *index = map_get(names, name);
+    return index ? *index : STR_NONE;
+}
+
+static void path_of(struct buf *b, const struct frame *f)
+{
+    if (!f)
+        return;
+    path_of(b, f->up);
+    if (!f->name.at)
+        buf_printf(b, "[%zu]", f->index);
+    else
+        buf_printf(b, "%s%.*s", b->len ? "." : "", STR_ARG(f->name));
+}
+
+static void tell_duplicate(struct parser *p, const struct frame *f)
+{
+    struct buf b;
+
+    if (!p->dups || p->dups->paths.len >= DUPS_MAX)
+        return;
+    b = buf_in(p->arena, 64);
+    path_of(&b, f);
+    vec_each (i, &p->dups->paths)
+        if (str_eq(p->dups->paths.at[i], buf_str(&b)))
+            return;
+    vec_push_in(p->arena, &p->dups->paths, buf_str(&b));
+}
+
+static bool member(struct parser *p, struct frame *here, name_map *names, size_t base)
+{
+    size_t known;
+    struct json v;
+
+    if (!skip_space(p) || *p->at != '"')
+        return fail(p, "looking for a member's name in double quotes");
+    if (!string(p, &here->name))
+        return false;
+    if (!skip_space(p) || *p->at != ':')
+        return fail(p, "after object key");
+    p->at++;
+    known = find_member(p, names, base, here->name);
+    if (unlikely(known != STR_NONE))
+        tell_duplicate(p, here);
+    if (!value(p, &v, here))
+        return false;
+    if (likely(known == STR_NONE))
+        push_member(p, here->name, v);
+    else
+        p->members[base + known].value = v;
+    return true;
+}
+
+static bool object(struct parser *p, struct json *out, const struct frame *up)
+{
+    scoped(name_map_fini) name_map names = {0};
+    struct frame here = {.up = up};
+    size_t base = p->n_members;
+
+    p->at++;
+    if (skip_space(p) && *p->at == '}') {
+        p->at++;
+        *out = (struct json){.type = JSON_OBJECT};
+        return true;
+    }
+    for (;;) {
+        if (!member(p, &here, &names, base))
+            return false;
+        if (!skip_space(p))
+            return fail(p, "");
+        if (*p->at == '}')
+            break;
+        if (*p->at != ',')
+            return fail(p, "after object key:value pair");
+        p->at++;
+    }
+    p->at++;
+    size_t n = p->n_members - base;
+    struct json_member *members =
+        arena_raw(p->arena, n * sizeof(*members), _Alignof(struct json_member));
+    memcpy(members, p->members + base, n * sizeof(*members));
+    p->n_members = base;
+    *out = (struct json){.type = JSON_OBJECT, .len = (uint32_t)n, .members = members};
+    return true;
+}
+
+/* ---- values ---- */
+
+static bool literal(struct parser *p, struct str word, struct json v, struct json *out)
+{
+    for (size_t i = 0; i < word.len; i++, p->at++)
+        if (p->at >= p->end || *p->at != word.at[i])
+            return fail(p, "in a literal such as true, false or null");
+    *out = v;
+    return true;
+}
+
+static bool number(struct parser *p, struct json *out)
+{
+    bool is_huge;
+    const char *after = json_number(p->at, p->end, out, &is_huge);
+
+    if (!after)
+        return fail(p, "a number is not written so");
+    if (is_huge) {
+        err_set(p->err, ERR_SYNTAX, "number at offset %zu is out of range",
+                (size_t)(p->at - p->start));
+        return false;
+    }
+    p->at = after;
+    return true;
+}
+
+static bool nested(struct parser *p, struct json *out, const struct frame *up)
+{
+    bool ok;
+
+    if (++p->depth > JSON_MAX_DEPTH) {
+        err_set(p->err, ERR_LIMIT, "JSON is nested deeper than the limit of %d",
+                JSON_MAX_DEPTH);
+        return false;
+    }
+    ok = *p->at == '{' ? object(p, out, up) : array(p, out, up);
+    p->depth--;
+    return ok;
+}
+
+static bool value(struct parser *p, struct json *out, const struct frame *up)
+{
+    struct str s;
+
+    if (!skip_space(p))
+        return fail(p, "");
+    switch (*p->at) {
+    case '{':
+    case '[':
+        return nested(p, out, up);
+    case '"':
+        if (!string(p, &s))
+            return false;
+        *out = json_of_str(s);
+        return true;
+    case 't':
+        return literal(p, S("true"), json_of_bool(true), out);
+    case 'f':
+        return literal(p, S("false"), json_of_bool(false), out);
+    case 'n':
+        return literal(p, S("null"), json_of_null(), out);
+    default:
+        return number(p, out);
+    }
+}
+
+const struct json *json_parse(struct arena *a, struct str text, struct json_dups *dups,
+                              struct err *err)
+{
+    struct parser p;
+    struct json v;
+    bool ok;
+
+    if (text.len > JSON_MAX_TEXT) {
+        err_set(err, ERR_LIMIT, "JSON of %zu bytes is over the limit of %zu", text.len,
+                JSON_MAX_TEXT);
+        return NULL;
+    }
+    p.arena = a, p.dups = dups, p.err = err, p.depth = 0;
+    p.start = p.at = text.at ? text.at : "";
+    p.end = p.at + text.len;
+    p.items = p.first_items, p.members = p.first_members;
+    p.n_items = p.n_members = 0;
+    p.cap_items = p.cap_members = STACK_FIRST;
+    ok = value(&p, &v, NULL);
+    if (ok && skip_space(&p))
+        ok = fail(&p, "after top-level value");
+    if (p.items != p.first_items)
+        free(p.items);
+    if (p.members != p.first_members)
+        free(p.members);
+    return ok ? json_new(a, v) : NULL;
+}

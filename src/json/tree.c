@@ -1,0 +1,264 @@
+/* tree.c - reading, comparing and copying trees */
+#include <math.h>
+
+#include "json/json_priv.h"
+
+#define LINEAR_MEMBERS 16 /* larger objects are compared by sorted names */
+
+/* ---- reading ---- */
+
+const struct json *json_get(const struct json *v, struct str name)
+{
+    size_t i;
+
+    if (!v || v->type != JSON_OBJECT)
+        return NULL;
+    i = json_index(v->members, v->len, name);
+    return i == STR_NONE ? NULL : &v->members[i].value;
+}
+
+const struct json *json_path(const struct json *v, ...)
+{
+    va_list names;
+    const char *name;
+
+    va_start(names, v);
+    while (v && (name = va_arg(names, const char *)))
+        v = json_get(v, str_from(name));
+    va_end(names);
+    return v;
+}
+
+const struct json *json_at(const struct json *v, size_t i)
+{
+    return json_is(v, JSON_ARRAY) && i < v->len ? &v->items[i] : NULL;
+}
+
+struct str json_str(const struct json *v)
+{
+    return json_is(v, JSON_STRING) ? str_of(v->s, v->len) : (struct str){0};
+}
+
+int64_t json_i64(const struct json *v, int64_t otherwise)
+{
+    if (json_is(v, JSON_INT))
+        return v->i;
+    if (json_is(v, JSON_DOUBLE) && v->d >= -0x1p63 && v->d < 0x1p63 && v->d == trunc(v->d))
+        return (int64_t)v->d;
+    return otherwise;
+}
+
+double json_f64(const struct json *v, double otherwise)
+{
+    if (json_is(v, JSON_DOUBLE))
+        return v->d;
+    return json_is(v, JSON_INT) ? (double)v->i : otherwise;
+}
+
+bool json_bool(const struct json *v, bool otherwise)
+{
+    return json_is(v, JSON_BOOL) ? v->boolean : otherwise;
+}
+
+size_t json_len(const struct json *v)
+{
+    return json_is(v, JSON_ARRAY) || json_is(v, JSON_OBJECT) ? v->len : 0;
+}
+
+/* ---- comparing ---- */
+
+static int cmp_member(const void *a, const void *b)
+{
+    const struct json_member *const *x = a, *const *y = b;
+
+    return str_cmp((*x)->name, (*y)->name);
+}
+
+const struct json_member **json_by_name(const struct json *v)
+{
+    const struct json_member **sorted = mem_alloc(size_mul(v->len + 1, sizeof(*sorted)));
+
+    for (uint32_t i = 0; i < v->len; i++)
+        sorted[i] = &v->members[i];
+    sort_stable(sorted, v->len, sizeof(*sorted), cmp_member);
+    return sorted;
+}
+
+/* No conversion loses anything: a double past 64 bits is larger than every integer, and one
+ * within them is cut to its whole part, with the fraction deciding last. */
+static int cmp_int_double(int64_t i, double d)
+{
+    if (d >= 0x1p63)
+        return -1;
+    if (d < -0x1p63)
+        return 1;
+    int64_t whole = (int64_t)d;
+    if (i != whole)
+        return i < whole ? -1 : 1;
+    double rest = d - (double)whole;
+    return rest > 0 ? -1 : rest < 0;
+}
+
+int json_cmp_numbers(const struct json *a, const struct json *b)
+{
+    if (a->type == JSON_INT && b->type == JSON_INT)
+        return (a->i > b->i) - (a->i < b->i);
+    if (a->type == JSON_DOUBLE && b->type == JSON_DOUBLE)
+        return (a->d > b->d) - (a->d < b->d);
+    return a->type == JSON_INT ? cmp_int_double(a->i, b->d) : -cmp_int_double(b->i, a->d);
+}
+
+static bool is_number(const struct json *v)
+{
+    return v->type == JSON_INT || v->type == JSON_DOUBLE;
+}
+
+static bool eq_sorted(const struct json *a, const struct json *b)
+{
+    scoped(free_ptr) const struct json_member **x = json_by_name(a), **y = json_by_name(b);
+    bool same = true;
+
+    for (uint32_t i = 0; i < a->len && same; i++)
+        same = str_eq(x[i]->name, y[i]->name) && json_eq(&x[i]->value, &y[i]->value);
+    return same;
+}
+
+static bool eq_objects(const struct json *a, const struct json *b)
+{
+    uint32_t i = 0;
+
+    if (a->len != b->len)
+        return false;
+    if (a->members == b->members)
+        return true;
+    /* Mostly both have one order; where they part, names are looked up. */
+    for (; i < a->len && str_eq(a->members[i].name, b->members[i].name); i++)
+        if (!json_eq(&a->members[i].value, &b->members[i].value))
+            return false;
+    if (i < a->len && a->len > LINEAR_MEMBERS)
+        return eq_sorted(a, b);
+    for (; i < a->len; i++) {
+        const struct json *other = json_get(b, a->members[i].name);
+        if (!other || !json_eq(&a->members[i].value, other))
+            return false;
+    }
+    return true;
+}
+
+bool json_eq(const struct json *a, const struct json *b)
+{
+    if (a == b)
+        return true;
+    if (!a || !b)
+        return false;
+    if (is_number(a) && is_number(b))
+        return json_cmp_numbers(a, b) == 0;
+    if (a->type != b->type)
+        return false;
+    switch ((enum json_type)a->type) {
+    case JSON_BOOL:
+        return a->boolean == b->boolean;
+    case JSON_STRING:
+        return a->len == b->len && (a->len == 0 || memcmp(a->s, b->s, a->len) == 0);
+    case JSON_ARRAY:
+        if (a->len != b->len)
+            return false;
+        for (uint32_t i = 0; i < a->len && a->items != b->items; i++)
+            if (!json_eq(&a->items[i], &b->items[i]))
+                return false;
+        return true;
+    case JSON_OBJECT:
+        return eq_objects(a, b);
+    default:
+        return true;
+    }
+}
+
+static int cmp_arrays(const struct json *a, const struct json *b)
+{
+    for (uint32_t i = 0; i < a->len && i < b->len; i++) {
+        int order = json_cmp(&a->items[i], &b->items[i]);
+        if (order)
+            return order;
+    }
+    return (a->len > b->len) - (a->len < b->len);
+}
+
+static int cmp_objects(const struct json *a, const struct json *b)
+{
+    scoped(free_ptr) const struct json_member **x = json_by_name(a), **y = json_by_name(b);
+    int order = 0;
+
+    for (uint32_t i = 0; i < a->len && i < b->len && !order; i++) {
+        order = str_cmp(x[i]->name, y[i]->name);
+        if (!order)
+            order = json_cmp(&x[i]->value, &y[i]->value);
+    }
+    return order ? order : (a->len > b->len) - (a->len < b->len);
+}
+
+int json_cmp(const struct json *a, const struct json *b)
+{
+    if (!a || !b)
+        return (a != NULL) - (b != NULL);
+    if (is_number(a) && is_number(b))
+        return json_cmp_numbers(a, b);
+    if (a->type != b->type)
+        return a->type < b->type ? -1 : 1;
+    switch ((enum json_type)a->type) {
+    case JSON_BOOL:
+        return a->boolean - b->boolean;
+    case JSON_STRING:
+        return str_cmp(json_str(a), json_str(b));
+    case JSON_ARRAY:
+        return cmp_arrays(a, b);
+    case JSON_OBJECT:
+        return cmp_objects(a, b);
+    default:
+        return 0;
+    }
+}
+
+/* ---- copying ---- */
+
+static struct json copy(struct arena *a, const struct json *v, bool is_sorted);
+
+static struct json copy_object(struct arena *a, const struct json *v, bool is_sorted)
+{
+    scoped(free_ptr) const struct json_member **sorted = is_sorted ? json_by_name(v) : NULL;
+    struct json_member *members = arena_array(a, struct json_member, v->len);
+
+    for (uint32_t i = 0; i < v->len; i++) {
+        const struct json_member *m = sorted ? sorted[i] : &v->members[i];
+        members[i].name = is_sorted ? m->name : str_copy(a, m->name);
+        members[i].value = copy(a, &m->value, is_sorted);
+    }
+    return (struct json){.type = JSON_OBJECT, .len = v->len, .members = members};
+}
+
+/* Sorted: names and strings are shared. */
+static struct json copy(struct arena *a, const struct json *v, bool is_sorted)
+{
+    struct json *items;
+
+    if (v->type == JSON_STRING)
+        return is_sorted ? *v : json_of_str(str_copy(a, json_str(v)));
+    if (v->type == JSON_OBJECT)
+        return copy_object(a, v, is_sorted);
+    if (v->type != JSON_ARRAY)
+        return *v;
+    items = arena_array(a, struct json, v->len);
+    for (uint32_t i = 0; i < v->len; i++)
+        items[i] = copy(a, &v->items[i], is_sorted);
+    return (struct json){.type = JSON_ARRAY, .len = v->len, .items = items};
+}
+
+const struct json *json_copy(struct arena *a, const struct json *v)
+{
+    return v ? json_new(a, copy(a, v, false)) : NULL;
+}
+
+const struct json *json_sorted(struct arena *a, const struct json *v)
+{
+    return v ? json_new(a, copy(a, v, true)) : NULL;
+}

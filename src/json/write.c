@@ -1,0 +1,209 @@
+/* write.c - tree to text */
+#include <math.h>
+
+#include "json/json_priv.h"
+
+#define INDENT 2 /* spaces a level, in the pretty form */
+
+/* ---- strings ---- */
+
+static void escape(struct buf *out, unsigned char c)
+{
+    static const char hex[] = "0123456789abcdef";
+    static const char names[0x20] = {
+        ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
+    char *at = buf_room(out, 6);
+
+    *at++ = '\\';
+    if (c >= 0x20 || names[c]) {
+        *at = c >= 0x20 ? (char)c : names[c];
+        out->len += 2;
+        return;
+    }
+    memcpy(at, "u00", 3);
+    at[3] = hex[c >> 4];
+    at[4] = hex[c & 15];
+    out->len += 6;
+}
+
+void json_write_str(struct buf *out, struct str s)
+{
+    const char *at = s.at, *end = s.len ? s.at + s.len : s.at;
+    char *to = buf_room(out, s.len + 3);
+
+    *to++ = '"';
+    out->len++;
+    while (at < end) {
+        const char *plain = json_plain(at, end);
+        buf_add(out, str_of(at, (size_t)(plain - at)));
+        at = plain;
+        if (at == end)
+            break;
+        if ((unsigned char)*at < 0x80) {
+            escape(out, (unsigned char)*at++);
+            continue;
+        }
+        size_t i = 0;
+        int32_t rune = str_rune(str_of(at, (size_t)(end - at)), &i);
+        if (rune < 0)
+            buf_add(out, S("\xEF\xBF\xBD"));
+        else
+            buf_add(out, str_of(at, i));
+        at += i;
+    }
+    buf_byte(out, '"');
+}
+
+/* ---- numbers ---- */
+
+/* The places of Go's encoder: 'e' form below 1e-6 and from 1e21 on. */
+void json_write_f64(struct buf *out, double d)
+{
+    char digits[18];
+    int exponent, n;
+
+    if (!isfinite(d)) {
+        buf_add(out, S("null")); /* JSON has no word for it */
+        return;
+    }
+    if (signbit(d))
+        buf_byte(out, '-');
+    n = (int)json_f64_digits(d, digits, &exponent);
+    if (d != 0 && (exponent < -6 || exponent >= 21)) {
+        buf_byte(out, digits[0]);
+        if (n > 1)
+            buf_printf(out, ".%.*s", n - 1, digits + 1);
+        buf_printf(out, "e%c%d", exponent < 0 ? '-' : '+', abs(exponent));
+        return;
+    }
+    if (exponent < 0) {
+        buf_printf(out, "0.%.*s%.*s", -exponent - 1, "00000", n, digits);
+        return;
+    }
+    buf_add(out, str_of(digits, (size_t)MIN(n, exponent + 1)));
+    for (int i = n; i <= exponent; i++)
+        buf_byte(out, '0');
+    if (n > exponent + 1)
+        buf_printf(out, ".%.*s", n - exponent - 1, digits + exponent + 1);
+}
+
+/* ---- values ---- */
+
+static void write_value(struct buf *out, const struct json *v);
+
+static void write_array(struct buf *out, const struct json *v)
+{
+    buf_byte(out, '[');
+    for (uint32_t i = 0; i < v->len; i++) {
+        if (i)
+            buf_byte(out, ',');
+        write_value(out, &v->items[i]);
+    }
+    buf_byte(out, ']');
+}
+
+static void write_object(struct buf *out, const struct json *v)
+{
+    buf_byte(out, '{');
+    for (uint32_t i = 0; i < v->len; i++) {
+        if (i)
+            buf_byte(out, ',');
+        json_write_str(out, v->members[i].name);
+        buf_byte(out, ':');
+        write_value(out, &v->members[i].value);
+    }
+    buf_byte(out, '}');
+}
+
+static void write_scalar(struct buf *out, const struct json *v)
+{
+    switch ((enum json_type)v->type) {
+    case JSON_BOOL:
+        buf_add(out, v->boolean ? S("true") : S("false"));
+        return;
+    case JSON_INT:
+        buf_i64(out, v->i);
+        return;
+    case JSON_DOUBLE:
+        json_write_f64(out, v->d);
+        return;
+    case JSON_STRING:
+        json_write_str(out, str_of(v->s, v->len));
+        return;
+    default:
+        buf_add(out, S("null"));
+    }
+}
+
+static void write_value(struct buf *out, const struct json *v)
+{
+    if (v->type == JSON_OBJECT)
+        write_object(out, v);
+    else if (v->type == JSON_ARRAY)
+        write_array(out, v);
+    else
+        write_scalar(out, v);
+}
+
+void json_write(struct buf *out, const struct json *v)
+{
+    if (v)
+        write_value(out, v);
+    else
+        buf_add(out, S("null"));
+}
+
+struct str json_text(struct arena *a, const struct json *v)
+{
+    struct buf b = buf_in(a, 256);
+
+    json_write(&b, v);
+    return buf_str(&b);
+}
+
+/* ---- pretty ---- */
+
+static void new_line(struct buf *out, int spaces)
+{
+    char *at = buf_room(out, (size_t)spaces + 1);
+
+    *at = '\n';
+    memset(at + 1, ' ', (size_t)spaces);
+    out->len += (size_t)spaces + 1;
+}
+
+static void write_pretty(struct buf *out, const struct json *v, int indent, int step)
+{
+    bool is_object = v->type == JSON_OBJECT;
+
+    if ((!is_object && v->type != JSON_ARRAY) || v->len == 0) {
+        write_value(out, v);
+        return;
+    }
+    buf_byte(out, is_object ? '{' : '[');
+    for (uint32_t i = 0; i < v->len; i++) {
+        if (i)
+            buf_byte(out, ',');
+        new_line(out, indent + step);
+        if (is_object) {
+            json_write_str(out, v->members[i].name);
+            buf_add(out, S(": "));
+        }
+        write_pretty(out, is_object ? &v->members[i].value : &v->items[i], indent + step, step);
+    }
+    new_line(out, indent);
+    buf_byte(out, is_object ? '}' : ']');
+}
+
+void json_write_pretty(struct buf *out, const struct json *v)
+{
+    json_write_indented(out, v, INDENT);
+}
+
+void json_write_indented(struct buf *out, const struct json *v, int spaces)
+{
+    if (v)
+        write_pretty(out, v, 0, spaces);
+    else
+        buf_add(out, S("null"));
+}
