@@ -1,0 +1,212 @@
+/* field_error.c - collecting and printing what is wrong with which field */
+#include "value/field_error.h"
+
+#define PATH_DEPTH_MAX 1024
+
+struct field_errors field_errors_in(struct arena *a)
+{
+    return (struct field_errors){.arena = a};
+}
+
+struct str field_path_text(struct arena *a, const struct field_path *p)
+{
+    const struct field_path *frames[PATH_DEPTH_MAX];
+    size_t n = 0;
+    struct buf b = buf_in(a, 64);
+
+    if (!p)
+        return S("<nil>");
+    for (; p && n < PATH_DEPTH_MAX; p = p->parent)
+        frames[n++] = p;
+    for (size_t i = n; i-- > 0;) {
+        if (!frames[i]->name.at)
+            buf_printf(&b, "[%" PRId64 "]", frames[i]->index);
+        else if (frames[i]->is_key)
+            buf_printf(&b, "[%.*s]", STR_ARG(frames[i]->name));
+        else
+            buf_printf(&b, "%s%.*s", b.len ? "." : "", STR_ARG(frames[i]->name));
+    }
+    return buf_str(&b);
+}
+
+void field_error_add(struct field_errors *e, struct field_error one)
+{
+    if (e->list.len >= FIELD_ERRORS_MAX)
+        e->n_dropped++;
+    else
+        vec_push_in(e->arena, &e->list, one);
+}
+
+static struct str detail_of(struct arena *a, const char *format, va_list args)
+{
+    char room[1024];
+    int n = vsnprintf(room, sizeof(room), format, args);
+
+    return str_copy(a, str_of(room, MIN((size_t)n, sizeof(room) - 1)));
+}
+
+static void add(struct field_errors *e, enum field_error_type type, const struct field_path *p,
+                const struct json *value, struct str detail)
+{
+    if (e->list.len >= FIELD_ERRORS_MAX) {
+        e->n_dropped++;
+        return;
+    }
+    field_error_add(e, (struct field_error){.type = type,
+                                            .path = field_path_text(e->arena, p),
+                                            .value = value ? *value : json_of_null(),
+                                            .detail = detail});
+}
+
+#define ADD_FORMATTED(type, value)                                                             \
+    do {                                                                                       \
+        va_list args;                                                                          \
+        va_start(args, format);                                                                \
+        add(e, (type), p, (value), detail_of(e->arena, format, args));                         \
+        va_end(args);                                                                          \
+    } while (0)
+
+void field_required(struct field_errors *e, const struct field_path *p, const char *format, ...)
+{
+    ADD_FORMATTED(FIELD_ERROR_REQUIRED, NULL);
+}
+
+void field_invalid(struct field_errors *e, const struct field_path *p, const struct json *value,
+                   const char *format, ...)
+{
+    ADD_FORMATTED(FIELD_ERROR_INVALID, value);
+}
+
+void field_type_invalid(struct field_errors *e, const struct field_path *p,
+                        const struct json *value, const char *format, ...)
+{
+    ADD_FORMATTED(FIELD_ERROR_TYPE_INVALID, value);
+}
+
+void field_forbidden(struct field_errors *e, const struct field_path *p, const char *format,
+                     ...)
+{
+    ADD_FORMATTED(FIELD_ERROR_FORBIDDEN, NULL);
+}
+
+void field_internal(struct field_errors *e, const struct field_path *p, const char *format, ...)
+{
+    ADD_FORMATTED(FIELD_ERROR_INTERNAL, NULL);
+}
+
+void field_not_supported(struct field_errors *e, const struct field_path *p,
+                         const struct json *value, const struct json *supported, size_t n)
+{
+    struct buf b = buf_in(e->arena, 64);
+
+    for (size_t i = 0; i < n; i++) {
+        buf_add(&b, i ? S(", ") : S("supported values: "));
+        json_write(&b, &supported[i]);
+    }
+    add(e, FIELD_ERROR_NOT_SUPPORTED, p, value, buf_str(&b));
+}
+
+void field_duplicate(struct field_errors *e, const struct field_path *p,
+                     const struct json *value)
+{
+    add(e, FIELD_ERROR_DUPLICATE, p, value, S(""));
+}
+
+void field_not_found(struct field_errors *e, const struct field_path *p,
+                     const struct json *value)
+{
+    add(e, FIELD_ERROR_NOT_FOUND, p, value, S(""));
+}
+
+void field_too_long(struct field_errors *e, const struct field_path *p,
+                    const struct json *value, int64_t most_bytes)
+{
+    add(e, FIELD_ERROR_TOO_LONG, p, value,
+        str_printf(e->arena, "may not be more than %" PRId64 " bytes", most_bytes));
+}
+
+void field_too_many(struct field_errors *e, const struct field_path *p, int64_t n, int64_t most)
+{
+    struct json count = json_of_i64(n);
+
+    add(e, FIELD_ERROR_TOO_MANY, p, &count,
+        str_printf(e->arena, "must have at most %" PRId64 " item%s", most,
+                   most == 1 ? "" : "s"));
+}
+
+static const struct {
+    struct str reason, words;
+    bool shows_value;
+} types[] = {
+    [FIELD_ERROR_REQUIRED] = {S_INIT("FieldValueRequired"),     S_INIT("Required value"),  false},
+    [FIELD_ERROR_INVALID] = {S_INIT("FieldValueInvalid"),      S_INIT("Invalid value"),   true },
+    [FIELD_ERROR_NOT_SUPPORTED] = {S_INIT("FieldValueNotSupported"),
+                              S_INIT("Unsupported value"),                                 true },
+    [FIELD_ERROR_FORBIDDEN] = {S_INIT("FieldValueForbidden"),    S_INIT("Forbidden"),       false},
+    [FIELD_ERROR_DUPLICATE] = {S_INIT("FieldValueDuplicate"),    S_INIT("Duplicate value"), true },
+    [FIELD_ERROR_NOT_FOUND] = {S_INIT("FieldValueNotFound"),     S_INIT("Not found"),       true },
+    [FIELD_ERROR_TOO_LONG] = {S_INIT("FieldValueTooLong"),      S_INIT("Too long"),        false},
+    [FIELD_ERROR_TOO_MANY] = {S_INIT("FieldValueTooMany"),      S_INIT("Too many"),        true },
+    [FIELD_ERROR_TYPE_INVALID] = {S_INIT("FieldValueTypeInvalid"),  S_INIT("Invalid value"),
+                              true                                                              },
+    [FIELD_ERROR_INTERNAL] = {S_INIT("InternalError"),          S_INIT("Internal error"),  false},
+};
+
+struct str field_error_reason(enum field_error_type type)
+{
+    return types[type].reason;
+}
+
+static void write_body(struct buf *b, const struct field_error *e)
+{
+    buf_add(b, types[e->type].words);
+    if (types[e->type].shows_value) {
+        buf_add(b, S(": "));
+        json_write(b, &e->value);
+    }
+    if (e->detail.len) {
+        buf_add(b, S(": "));
+        buf_add(b, e->detail);
+    }
+}
+
+struct str field_error_body(struct arena *a, const struct field_error *e)
+{
+    struct buf b = buf_in(a, 128);
+
+    write_body(&b, e);
+    return buf_str(&b);
+}
+
+static void write_text(struct buf *b, const struct field_error *e)
+{
+    buf_add(b, e->path);
+    buf_add(b, S(": "));
+    write_body(b, e);
+}
+
+struct str field_error_text(struct arena *a, const struct field_error *e)
+{
+    struct buf b = buf_in(a, 128);
+
+    write_text(&b, e);
+    return buf_str(&b);
+}
+
+struct str field_errors_text(struct arena *a, const struct field_errors *e)
+{
+    struct buf b = buf_in(a, 128);
+
+    if (e->list.len != 1)
+        buf_byte(&b, '[');
+    vec_each (i, &e->list) {
+        if (i)
+            buf_add(&b, S(", "));
+        write_text(&b, &e->list.at[i]);
+    }
+    if (e->n_dropped)
+        buf_printf(&b, ", and %zu more", e->n_dropped);
+    if (e->list.len != 1)
+        buf_byte(&b, ']');
+    return buf_str(&b);
+}
