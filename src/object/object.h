@@ -4,6 +4,8 @@
  * JSON, defaults included), reached only through object_bytes(), so that cold ones may be
  * compressed, shared or left on disk. Trees and typed views are made in the caller's arena. To
  * change an object is to make the next one.
+ *
+ * About 120 bytes an object, its key and uid, and its bytes while they are in memory.
  */
 #pragma once
 
@@ -18,6 +20,12 @@ struct object_key {
     struct str ns, name;     /* ns "" for cluster-scoped */
 };
 
+/* The kind's name in the store, "batch/v1/Job"; in `out`. */
+#define OBJECT_KIND_NAME_MAX 512
+struct str object_kind_name(const struct kind *kind, char out[OBJECT_KIND_NAME_MAX]);
+/* Dense from 0 for built-in kinds, -1 for others. */
+int object_kind_id(const struct kind *kind);
+
 struct object;
 
 /* From a tree whose metadata is complete. Revision 0 until the store gives one; it is not part
@@ -28,6 +36,8 @@ struct object *object_ref(struct object *o);
 void object_unref(struct object *o); /* accepts NULL */
 
 struct object_key object_key(const struct object *o);
+/* "NS/NAME", or "NAME" for cluster-scoped: lists are in the order of these bytes. */
+struct str object_path(const struct object *o);
 uint64_t object_revision(const struct object *o);
 struct str object_uid(const struct object *o);
 /* The same object with its revision; used by store/ once, before anyone else sees it. */
@@ -35,9 +45,39 @@ void object_set_revision(struct object *o, uint64_t revision);
 
 /* Compact JSON with metadata.resourceVersion; in the arena. */
 struct str object_bytes(const struct object *o, struct arena *a);
+/* The same, appended. */
+void object_write(const struct object *o, struct buf *out);
 /* The tree, in the arena. Never fails: what was stored can be read. */
 const struct json *object_tree(const struct object *o, struct arena *a);
 /* The typed view (`struct job *` for kind Job), in the arena; see schema/. */
 const void *object_view(const struct object *o, struct arena *a);
 /* Bytes it holds in memory. */
 size_t object_weight(const struct object *o);
+
+/* ---- for store/: bytes that may be elsewhere ---- */
+
+/* Where an object's bytes are while they are not in memory. */
+struct object_home {
+    /* Reads them into the arena. A home that cannot ends the process with a sentence: an
+     * acknowledged object is lost. */
+    struct str (*read)(struct object_home *h, const struct object *o, struct arena *a);
+    /* They are in memory again: for a warm cache's books. */
+    void (*loaded)(struct object_home *h, const struct object *o);
+};
+
+/* An object known by its narrow part only. `row` is the home's name for it. */
+struct object *object_at_home(const struct kind *kind, struct str path, struct str uid,
+                              uint64_t revision, struct object_home *home, uint64_t row);
+/* Its bytes can be had from `home` from now on; NULL: only from memory, where they are then. */
+void object_set_home(struct object *o, struct object_home *home, uint64_t row);
+/* The home it has, or NULL. */
+struct object_home *object_home(const struct object *o);
+/* A newer table of the same kind. */
+void object_set_kind(struct object *o, const struct kind *kind);
+uint64_t object_row(const struct object *o);
+/* Bytes at rest, without the revision; borrowed until object_cool(). */
+struct str object_rest(const struct object *o);
+bool object_is_warm(const struct object *o); /* its bytes are in memory */
+/* Forgets bytes that are in memory and were not used since the last call; the number given
+ * back. For objects with a home only. */
+size_t object_cool(struct object *o);

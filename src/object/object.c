@@ -1,0 +1,301 @@
+/* object.c - an object: a narrow head with key and uid, and its bytes beside it
+ *
+ *     head | "ns/name" | uid          one allocation, as long as the object
+ *     {"metadata":{"uid":"…"^…},…}    another, which may be given back; ^ is where
+ *                                     the revision is put in on the way out
+ */
+#include "object/object.h"
+
+#include "schema/table.h"
+
+struct object {
+    const struct kind *kind;
+    uint64_t revision;
+    struct object_home *home; /* NULL: bytes are always in memory */
+    uint64_t row;
+    char *bytes; /* NULL: at home */
+    uint32_t n_bytes;
+    uint32_t revision_at; /* offset in bytes of the place for resourceVersion */
+    uint32_t refs;
+    uint16_t ns_len, path_len;
+    uint8_t uid_len;
+    bool is_used; /* since the last object_cool() */
+    char text[];  /* path, uid */
+};
+
+#define OBJECT_MAX_PATH UINT16_MAX
+#define OBJECT_MAX_UID UINT8_MAX
+
+struct str object_kind_name(const struct kind *kind, char out[OBJECT_KIND_NAME_MAX])
+{
+    int n = snprintf(out, OBJECT_KIND_NAME_MAX, "%.*s/%.*s", STR_ARG(kind->api_version),
+                     STR_ARG(kind->kind));
+
+    assert(n > 0 && n < OBJECT_KIND_NAME_MAX);
+    return str_of(out, (size_t)n);
+}
+
+int object_kind_id(const struct kind *kind)
+{
+    return kind->id;
+}
+
+static struct object *object_alloc(const struct kind *kind, struct str ns, struct str name,
+                                   struct str uid)
+{
+    size_t path_len = ns.len ? ns.len + 1 + name.len : name.len;
+    assert(path_len <= OBJECT_MAX_PATH);
+    assert(uid.len <= OBJECT_MAX_UID);
+    struct object *o = mem_alloc(sizeof(*o) + path_len + uid.len);
+    *o = (struct object){.kind = kind,
+                         .refs = 1,
+                         .ns_len = (uint16_t)ns.len,
+                         .path_len = (uint16_t)path_len,
+                         .uid_len = (uint8_t)uid.len};
+    char *p = o->text;
+    if (ns.len) {
+        memcpy(p, ns.at, ns.len);
+        p[ns.len] = '/';
+        p += ns.len + 1;
+    }
+    if (name.len)
+        memcpy(p, name.at, name.len);
+    if (uid.len)
+        memcpy(o->text + path_len, uid.at, uid.len);
+    return o;
+}
+
+static void write_member(struct buf *out, const struct json_member *m)
+{
+    struct json name = json_of_str(m->name);
+
+    json_write(out, &name);
+    buf_byte(out, ':');
+    json_write(out, &m->value);
+}
+
+static void write_metadata(struct buf *out, const struct json *metadata)
+{
+    bool is_first = true;
+
+    json_each_member (m, metadata) {
+        if (str_eq(m->name, S("resourceVersion")))
+            continue;
+        if (!is_first)
+            buf_byte(out, ',');
+        is_first = false;
+        write_member(out, m);
+    }
+}
+
+/* apiVersion and kind, then metadata, then the rest: so the first `"metadata":{` of the text is
+ * the object's own, whatever its spec holds. */
+struct object *object_new(const struct kind *kind, const struct json *tree)
+{
+    static const struct str head[] = {S_INIT("apiVersion"), S_INIT("kind")};
+    const struct json *metadata = json_getz(tree, "metadata");
+    struct object *o = object_alloc(kind, json_str(json_getz(metadata, "namespace")),
+                                    json_str(json_getz(metadata, "name")),
+                                    json_str(json_getz(metadata, "uid")));
+    struct buf out = {0};
+
+    assert(json_len(metadata) > 0);
+    buf_byte(&out, '{');
+    for (size_t i = 0; i < countof(head); i++) {
+        const struct json *v = json_get(tree, head[i]);
+        if (!v)
+            continue;
+        write_member(&out, &(struct json_member){head[i], *v});
+        buf_byte(&out, ',');
+    }
+    buf_add(&out, S("\"metadata\":{"));
+    o->revision_at = (uint32_t)out.len;
+    write_metadata(&out, metadata);
+    buf_byte(&out, '}');
+    json_each_member (m, tree) {
+        if (str_eq(m->name, head[0]) || str_eq(m->name, head[1]) ||
+            str_eq(m->name, S("metadata")))
+            continue;
+        buf_byte(&out, ',');
+        write_member(&out, m);
+    }
+    buf_byte(&out, '}');
+    assert(out.len <= UINT32_MAX);
+    o->bytes = mem_grow(out.at, out.len);
+    o->n_bytes = (uint32_t)out.len;
+    return o;
+}
+
+struct object *object_ref(struct object *o)
+{
+    o->refs++;
+    return o;
+}
+
+void object_unref(struct object *o)
+{
+    if (!o || --o->refs)
+        return;
+    free(o->bytes);
+    free(o);
+}
+
+struct object_key object_key(const struct object *o)
+{
+    size_t skip = o->ns_len ? (size_t)o->ns_len + 1 : 0;
+    return (struct object_key){.kind = o->kind,
+                               .ns = str_of(o->text, o->ns_len),
+                               .name = str_of(o->text + skip, o->path_len - skip)};
+}
+
+struct str object_path(const struct object *o)
+{
+    return str_of(o->text, o->path_len);
+}
+
+uint64_t object_revision(const struct object *o)
+{
+    return o->revision;
+}
+
+struct str object_uid(const struct object *o)
+{
+    return str_of(o->text + o->path_len, o->uid_len);
+}
+
+void object_set_revision(struct object *o, uint64_t revision)
+{
+    o->revision = revision;
+}
+
+/* ---- bytes ---- */
+
+/* The place for the revision in bytes that came from a home. */
+static size_t revision_place(struct str bytes)
+{
+    size_t at = str_find(bytes, S("\"metadata\":{"));
+
+    if (at == STR_NONE)
+        die("a stored object has no metadata: the data directory is damaged (berth fsck)");
+    return at + sizeof("\"metadata\":{") - 1;
+}
+
+/* Makes sure that the bytes are in memory. */
+static void warm(const struct object *o)
+{
+    struct object *mine = (struct object *)(uintptr_t)o; /* a cache behind const */
+
+    if (!o->bytes) {
+        scoped(arena_fini) struct arena a = {0};
+        struct str read = o->home->read(o->home, o, &a);
+        mine->bytes = mem_alloc(read.len);
+        memcpy(mine->bytes, read.at, read.len);
+        mine->n_bytes = (uint32_t)read.len;
+        mine->revision_at = (uint32_t)revision_place(read);
+        o->home->loaded(o->home, o);
+    }
+    mine->is_used = true;
+}
+
+struct str object_rest(const struct object *o)
+{
+    warm(o);
+    return str_of(o->bytes, o->n_bytes);
+}
+
+void object_write(const struct object *o, struct buf *out)
+{
+    warm(o);
+    char *p = buf_room(out, (size_t)o->n_bytes + sizeof("\"resourceVersion\":\"\",") + 20);
+    size_t n = o->revision_at;
+
+    memcpy(p, o->bytes, n);
+    if (o->revision)
+        n += (size_t)snprintf(p + n, sizeof("\"resourceVersion\":\"\",") + 20,
+                              "\"resourceVersion\":\"%" PRIu64 "\",", o->revision);
+    memcpy(p + n, o->bytes + o->revision_at, o->n_bytes - o->revision_at);
+    out->len += n + o->n_bytes - o->revision_at;
+}
+
+struct str object_bytes(const struct object *o, struct arena *a)
+{
+    struct buf out = buf_in(a, 0);
+
+    object_write(o, &out);
+    return buf_str(&out);
+}
+
+const struct json *object_tree(const struct object *o, struct arena *a)
+{
+    struct err err = {0};
+    const struct json *tree = json_parse(a, object_bytes(o, a), NULL, &err);
+
+    if (!tree)
+        die("cannot read stored object '%.*s': %s", STR_ARG(object_path(o)), err.text);
+    return tree;
+}
+
+size_t object_weight(const struct object *o)
+{
+    return sizeof(*o) + o->path_len + o->uid_len + (o->bytes ? o->n_bytes : 0);
+}
+
+/* ---- for store/ ---- */
+
+struct object *object_at_home(const struct kind *kind, struct str path, struct str uid,
+                              uint64_t revision, struct object_home *home, uint64_t row)
+{
+    struct str ns, name;
+
+    if (!str_cut(path, '/', &ns, &name)) {
+        name = ns;
+        ns = str_of(NULL, 0);
+    }
+    struct object *o = object_alloc(kind, ns, name, uid);
+    o->revision = revision;
+    o->home = home;
+    o->row = row;
+    return o;
+}
+
+void object_set_home(struct object *o, struct object_home *home, uint64_t row)
+{
+    if (!home && o->home)
+        warm(o);
+    o->home = home;
+    o->row = row;
+}
+
+struct object_home *object_home(const struct object *o)
+{
+    return o->home;
+}
+
+void object_set_kind(struct object *o, const struct kind *kind)
+{
+    o->kind = kind;
+}
+
+uint64_t object_row(const struct object *o)
+{
+    return o->row;
+}
+
+bool object_is_warm(const struct object *o)
+{
+    return o->bytes != NULL;
+}
+
+size_t object_cool(struct object *o)
+{
+    assert(o->home);
+    if (!o->bytes)
+        return 0;
+    if (o->is_used) {
+        o->is_used = false;
+        return 0;
+    }
+    free(o->bytes);
+    o->bytes = NULL;
+    return o->n_bytes;
+}

@@ -1,0 +1,113 @@
+/* object.c - the tests of object/: bytes at rest, the revision on the way out, homes */
+#include "object/object.h"
+#include "base/testing.h"
+#include "schema/table.h"
+
+static const struct kind pod_kind = {
+    .api_version = S_INIT("v1"), .kind = S_INIT("Pod"), .id = -1};
+
+static struct object *object_of(struct arena *a, const char *text)
+{
+    const struct json *tree = json_parse(a, str_from(text), NULL, NULL);
+
+    return object_new(&pod_kind, tree);
+}
+
+TEST(object_bytes)
+{
+    static const struct {
+        const char *name, *text, *want;
+    } cases[] = {
+        {"the revision comes first in the metadata",
+         "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"a\"},\"spec\":{}}", "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"resourceVersion\":\"7\","
+         "\"name\":\"a\"},\"spec\":{}}"                                   },
+        {"one that was given is not kept",
+         "{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"3\",\"uid\":\"u\"}}",            "{\"metadata\":{\"resourceVersion\":\"7\",\"name\":\"a\",\"uid\":\"u\"}}"},
+        {"metadata stands before other parts that hold metadata",
+         "{\"spec\":{\"metadata\":{\"name\":\"x\"}},\"metadata\":{\"name\":\"a\"}}",           "{\"metadata\":{\"resourceVersion\":\"7\",\"name\":\"a\"},"
+         "\"spec\":{\"metadata\":{\"name\":\"x\"}}}"                                },
+    };
+    scoped(arena_fini) struct arena a = {0};
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        test_case(cases[i].name);
+        struct object *o = object_of(&a, cases[i].text);
+        object_set_revision(o, 7);
+        check_samez(object_bytes(o, &a), cases[i].want);
+        check_samez(
+            json_str(json_path(object_tree(o, &a), "metadata", "resourceVersion", NULL)), "7");
+        object_unref(o);
+    }
+}
+
+TEST(object_key)
+{
+    scoped(arena_fini) struct arena a = {0};
+    struct object *o =
+        object_of(&a, "{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\",\"uid\":\"1-2\"}}");
+
+    check_samez(object_key(o).ns, "n");
+    check_samez(object_key(o).name, "a");
+    check_samez(object_path(o), "n/a");
+    check_samez(object_uid(o), "1-2");
+    object_unref(o);
+
+    test_case("cluster-scoped");
+    o = object_of(&a, "{\"metadata\":{\"name\":\"a\"}}");
+    check_samez(object_key(o).ns, "");
+    check_samez(object_path(o), "a");
+    object_unref(o);
+}
+
+struct shelf {
+    struct object_home home;
+    const char *bytes;
+    int reads, loads;
+};
+
+static struct str shelf_read(struct object_home *h, const struct object *o, struct arena *a)
+{
+    struct shelf *s = container_of(h, struct shelf, home);
+
+    check_int(object_row(o), 4);
+    s->reads++;
+    return str_copy(a, str_from(s->bytes));
+}
+
+static void shelf_loaded(struct object_home *h, const struct object *o unused)
+{
+    container_of(h, struct shelf, home)->loads++;
+}
+
+TEST(object_home)
+{
+    scoped(arena_fini) struct arena a = {0};
+    struct shelf shelf = {
+        {shelf_read, shelf_loaded},
+        "{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\"}}",
+        0,
+        0
+    };
+    struct object *o = object_at_home(&pod_kind, S("n/a"), S("u"), 9, &shelf.home, 4);
+
+    check(!object_is_warm(o));
+    check_samez(object_key(o).ns, "n");
+    check_samez(
+        object_bytes(o, &a),
+        "{\"metadata\":{\"resourceVersion\":\"9\",\"name\":\"a\",\"namespace\":\"n\"}}");
+    check_int(shelf.reads, 1);
+    check_int(shelf.loads, 1);
+    test_case("a used one is spared once");
+    check_int(object_cool(o), 0);
+    check_int(object_cool(o), strlen(shelf.bytes));
+    check(!object_is_warm(o));
+    object_bytes(o, &a);
+    check_int(shelf.reads, 2);
+    test_case("without a home the bytes stay");
+    object_cool(o);
+    object_cool(o);
+    object_set_home(o, NULL, 4);
+    check_int(shelf.reads, 3);
+    check(object_is_warm(o));
+    object_unref(o);
+}
