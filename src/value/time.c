@@ -1,0 +1,223 @@
+/* time.c - moments as Kubernetes writes them
+ *
+ * Days are counted from 1970-01-01 with years that begin in March, so that the leap day is a
+ * year's last.
+ */
+#include "value/time.h"
+
+#define DAY_SECONDS 86400
+#define ERA_DAYS 146097                       /* of 400 years */
+#define GO_ZERO_SECONDS INT64_C(-62135596800) /* 0001-01-01T00:00:00Z */
+
+int64_t time_days(int64_t year, int month, int day)
+{
+    int64_t y = year - (month <= 2);
+    int64_t era = (y >= 0 ? y : y - 399) / 400;
+    int64_t of_era = y - era * 400;
+    int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+
+    return era * ERA_DAYS + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+}
+
+int time_month_days(int64_t year, int month)
+{
+    static const uint8_t days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool is_leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+
+    return days[month - 1] + (month == 2 && is_leap);
+}
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
+struct time_civil time_civil(struct instant t)
+{
+    int64_t seconds = floor_div(t.ns, SECOND_NS), days = floor_div(seconds, DAY_SECONDS);
+    int64_t of_day = seconds - days * DAY_SECONDS, z = days + 719468;
+    int64_t era = floor_div(z, ERA_DAYS), of_era = z - era * ERA_DAYS;
+    int64_t year =
+        (of_era - of_era / 1460 + of_era / 36524 - of_era / (ERA_DAYS - 1)) / 365 + era * 400;
+    int64_t of_year = z - 719468 - time_days(year, 3, 1); /* from March 1st */
+    int month = (int)((5 * of_year + 2) / 153);
+    struct time_civil c = {
+        .day = (int)(of_year - (153 * month + 2) / 5 + 1),
+        .month = month < 10 ? month + 3 : month - 9,
+        .hour = (int)(of_day / 3600),
+        .minute = (int)(of_day / 60 % 60),
+        .second = (int)(of_day % 60),
+        .nanosecond = (int)(t.ns - seconds * SECOND_NS),
+        .weekday = (int)(((days + 4) % 7 + 7) % 7),
+    };
+
+    c.year = year + (c.month <= 2);
+    c.yearday = (int)(days - time_days(c.year, 1, 1)) + 1;
+    return c;
+}
+
+/* ---- reading ---- */
+
+struct cursor {
+    const char *at, *end;
+};
+
+/* A number of `min` to `max` digits; -1 where there is none. */
+static int take_number(struct cursor *c, int min, int max)
+{
+    int v = 0, n = 0;
+
+    for (; n < max && c->at < c->end && *c->at >= '0' && *c->at <= '9'; n++)
+        v = v * 10 + (*c->at++ - '0');
+    return n < min ? -1 : v;
+}
+
+static bool take(struct cursor *c, char want)
+{
+    if (c->at == c->end || *c->at != want)
+        return false;
+    c->at++;
+    return true;
+}
+
+/* A fraction of a second in nanoseconds (further digits are cut); *digits of them. */
+static int take_fraction(struct cursor *c, int *digits)
+{
+    int ns = 0, unit = 100000000;
+
+    *digits = 0;
+    if (c->end - c->at < 2 || (*c->at != '.' && *c->at != ',') || c->at[1] < '0' ||
+        c->at[1] > '9')
+        return 0;
+    for (c->at++; c->at < c->end && *c->at >= '0' && *c->at <= '9'; c->at++, unit /= 10) {
+        ns += (*c->at - '0') * unit;
+        ++*digits;
+    }
+    return ns;
+}
+
+/* `Z` or an offset such as +02:00, in seconds. */
+static bool take_zone(struct cursor *c, int *seconds)
+{
+    *seconds = 0;
+    if (take(c, 'Z'))
+        return true;
+    bool is_west = c->at < c->end && *c->at == '-';
+    if (!take(c, '+') && !take(c, '-'))
+        return false;
+    int hours = take_number(c, 2, 2), minutes = take(c, ':') ? take_number(c, 2, 2) : -1;
+    if (hours < 0 || hours > 24 || minutes < 0 || minutes >= 60)
+        return false;
+    *seconds = (hours * 60 + minutes) * (is_west ? -60 : 60);
+    return true;
+}
+
+static struct instant instant_of(int64_t seconds, int ns)
+{
+    int64_t v;
+
+    if (seconds == GO_ZERO_SECONDS && ns == 0)
+        return (struct instant){0};
+    if (__builtin_mul_overflow(seconds, SECOND_NS, &v) || __builtin_add_overflow(v, ns, &v))
+        v = seconds < 0 ? INT64_MIN : INT64_MAX;
+    return (struct instant){v};
+}
+
+static bool read_time(struct str text, bool is_micro, struct instant *out)
+{
+    struct cursor c = {text.at, text.at + text.len};
+    int year, month, day, hour, minute, second, digits, zone;
+
+    if ((year = take_number(&c, 4, 4)) < 0 || !take(&c, '-') ||
+        (month = take_number(&c, 2, 2)) < 1 || month > 12 || !take(&c, '-') ||
+        (day = take_number(&c, 2, 2)) < 1 || day > time_month_days(year, month))
+        return false;
+    if (!take(&c, 'T') || (hour = take_number(&c, 1, 2)) < 0 || hour > 23 || !take(&c, ':') ||
+        (minute = take_number(&c, 2, 2)) < 0 || minute > 59 || !take(&c, ':') ||
+        (second = take_number(&c, 2, 2)) < 0 || second > 59)
+        return false;
+    int ns = take_fraction(&c, &digits);
+    if ((is_micro && digits != 6) || !take_zone(&c, &zone) || c.at != c.end)
+        return false;
+    int64_t seconds =
+        time_days(year, month, day) * DAY_SECONDS + hour * 3600 + minute * 60 + second - zone;
+    *out = instant_of(seconds, ns);
+    return true;
+}
+
+int time_parse(struct str text, struct instant *out, struct err *err)
+{
+    if (!read_time(text, false, out))
+        return err_set(err, ERR_SYNTAX,
+                       "'%.*s' is no RFC 3339 time such as 2006-01-02T15:04:05Z",
+                       (int)MIN(text.len, (size_t)64), text.at ? text.at : "");
+    return 0;
+}
+
+int time_parse_micro(struct str text, struct instant *out, struct err *err)
+{
+    if (!read_time(text, true, out))
+        return err_set(
+            err, ERR_SYNTAX,
+            "'%.*s' is no time with microseconds such as 2006-01-02T15:04:05.000000Z",
+            (int)MIN(text.len, (size_t)64), text.at ? text.at : "");
+    return 0;
+}
+
+/* ---- writing ---- */
+
+static void write_digits(char *at, int64_t v, int n)
+{
+    for (; n > 0; v /= 10)
+        at[--n] = (char)('0' + v % 10);
+}
+
+/* Everything up to the seconds: 19 bytes. */
+static void write_seconds(char *at, const struct time_civil *c)
+{
+    memcpy(at, "0000-00-00T00:00:00", 19);
+    write_digits(at, c->year, 4);
+    write_digits(at + 5, c->month, 2);
+    write_digits(at + 8, c->day, 2);
+    write_digits(at + 11, c->hour, 2);
+    write_digits(at + 14, c->minute, 2);
+    write_digits(at + 17, c->second, 2);
+}
+
+void time_write(struct buf *out, struct instant t)
+{
+    struct time_civil c = time_civil(t);
+    char text[20];
+
+    write_seconds(text, &c);
+    text[19] = 'Z';
+    buf_add(out, str_of(text, sizeof(text)));
+}
+
+void time_write_micro(struct buf *out, struct instant t)
+{
+    struct time_civil c = time_civil(t);
+    char text[27];
+
+    write_seconds(text, &c);
+    text[19] = '.';
+    write_digits(text + 20, c.nanosecond / 1000, 6);
+    text[26] = 'Z';
+    buf_add(out, str_of(text, sizeof(text)));
+}
+
+struct str time_text(struct arena *a, struct instant t)
+{
+    struct buf out = buf_in(a, TIME_TEXT_MAX);
+
+    time_write(&out, t);
+    return buf_str(&out);
+}
+
+struct str time_text_micro(struct arena *a, struct instant t)
+{
+    struct buf out = buf_in(a, TIME_TEXT_MAX);
+
+    time_write_micro(&out, t);
+    return buf_str(&out);
+}

@@ -1,0 +1,8 @@
+/* value.h - the door of value/: what single fields of the API mean */
+#pragma once
+
+#include "value/field_error.h"
+#include "value/int_or_string.h"
+#include "value/names.h"
+#include "value/quantity.h"
+#include "value/time.h"
