@@ -12,7 +12,8 @@
 struct io;
 typedef void io_fn(void *ctx);
 
-/* NULL with ERR_IO. */
+/* NULL with ERR_IO. SIGPIPE is ignored from here on: whoever executes a program sets it back.
+ */
 struct io *io_real_new(struct err *err);
 /* Starts at `start`. */
 struct io *io_sim_new(uint64_t seed, struct instant start);
@@ -24,6 +25,12 @@ bool io_is_sim(const struct io *io);
 void io_run(struct io *io);
 /* Simulated only: runs until the clock stands at `until`, or io_stop(). */
 void io_run_until(struct io *io, struct instant until);
+/* Simulated only: what goes wrong, chosen by the seed. Set before any stream is made. */
+struct io_sim_faults {
+    uint32_t break_one_in; /* deliveries of bytes; 0: streams never break */
+    struct span max_delay; /* of each delivery */
+};
+void io_sim_set_faults(struct io *io, struct io_sim_faults faults);
 /* Runs what is ready now, without waiting; true where something is left. For tests. */
 bool io_turn(struct io *io);
 void io_stop(struct io *io);
@@ -66,7 +73,7 @@ struct io_stream_events {
     /* The other side closed its writing end (err NULL), or the stream broke. Called once; the
      * stream is still ours to close. */
     void (*end)(void *ctx, const struct err *err);
-    /* All that was written has left; may be NULL. */
+    /* All that was written has left, also where nothing had to wait; may be NULL. */
     void (*drained)(void *ctx);
 };
 
@@ -81,7 +88,8 @@ struct io_peer {
 #define IO_MAX_QUEUED                                                                          \
     ((size_t)64 << 20) /* bytes waiting on one stream: past it, it is broken */
 
-/* Addresses: "unix:PATH", "HOST:PORT" (a number or a name; port 0: any), "sim:NAME". */
+/* Addresses: "unix:PATH", "HOST:PORT" (a number or a name; port 0: any), "sim:NAME". In a
+ * simulation all of them are names in the simulated world. */
 /* Starts to connect; the stream may be written to at once. end() tells a failure
  * (ERR_UNAVAILABLE). `events` must outlive the stream. */
 struct io_stream *io_connect(struct io *io, struct str address,
@@ -108,7 +116,8 @@ void io_stream_pause(struct io_stream *s);
 void io_stream_resume(struct io_stream *s);
 /* Sends what is queued, then our end. */
 void io_stream_shutdown(struct io_stream *s);
-/* No callback follows; queued bytes are still sent where `flush`. Frees the stream. */
+/* No callback follows; queued bytes are still sent where `flush` (not those of a stream that
+ * still connects). Frees the stream. */
 void io_stream_close(struct io_stream *s, bool flush);
 
 /* ---- real only: work, wake-ups, descriptors, signals ---- */
