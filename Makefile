@@ -2,33 +2,82 @@
 
 BUILD ?= build
 MESON_FLAGS ?= -Dbuildtype=release -Ddebug=true
-NINJA = ninja -C $(BUILD)
+PREFIX ?= /usr/local
+export BUILD
 
-.PHONY: all deps check check-quick check-format check-rooms check-unit check-e2e check-san \
-	check-fuzz check-crash check-mutants bench hooks format install clean help
+.PHONY: all deps check check-quick check-format check-rooms check-unit check-e2e check-conformance \
+	check-san check-clang check-fuzz check-crash check-mutants bench hooks format install clean help
 
 all: $(BUILD)/build.ninja ## build everything; the program is build/berth
-	@$(NINJA)
+	@ninja -C $(BUILD)
 
 $(BUILD)/build.ninja:
-	meson setup $(BUILD) $(MESON_FLAGS)
+	@meson setup $(BUILD) $(MESON_FLAGS) >/dev/null
 
-check: check-format check-rooms check-unit check-e2e ## all that must pass
-	@scripts/tally
+deps: ## install what the build and the tests need (apt, as root or by sudo)
+	@scripts/deps --test
 
-check-quick: check-format check-rooms check-unit ## what the commit hook runs
+check: ## all that must pass: format, rooms, unit, conformance, end to end
+	@scripts/deps --test
+	@$(MAKE) --no-print-directory all
+	@rm -f $(BUILD)/results
+	@rc=0; for s in format rooms unit conformance e2e; do \
+		$(MAKE) --no-print-directory check-$$s || rc=1; done; scripts/tally && exit $$rc
+
+check-quick: all check-format check-rooms check-unit ## what the commit hook runs
 
 check-format: ## layout by clang-format
-	@scripts/check-format
+	@scripts/check-format && r="1 0" || r="0 1"; echo "$$r 0 format" >>$(BUILD)/results; [ "$$r" = "1 0" ]
 
 format: ## mend the layout
 	@scripts/check-format --fix
 
 check-rooms: ## includes against src/ROOMS
-	@scripts/check-rooms
+	@scripts/check-rooms && r="1 0" || r="0 1"; echo "$$r 0 rooms" >>$(BUILD)/results; [ "$$r" = "1 0" ]
 
 check-unit: all ## unit tests of every room
-	@meson test -C $(BUILD) --print-errorlogs
+	@scripts/check-unit
+
+check-e2e: all ## end-to-end tests, t/*.t
+	@scripts/check-e2e
+
+check-conformance: all ## cases with known right answers, where ../shared has them
+	@scripts/check-conformance
+
+check-san: ## unit and end-to-end tests under address and undefined-behaviour sanitizers
+	@[ -f build-san/build.ninja ] || meson setup build-san -Dbuildtype=debugoptimized \
+		-Db_sanitize=address,undefined -Db_lundef=false >/dev/null
+	@ninja -C build-san
+	@rm -f build-san/results
+	@rc=0; BUILD=build-san scripts/check-unit || rc=1; BUILD=build-san scripts/check-conformance || rc=1; \
+		BUILD=build-san E2E_TIMEOUT=600 scripts/check-e2e || rc=1; BUILD=build-san scripts/tally && exit $$rc
+
+check-clang: ## the whole build by clang, warnings as errors
+	@[ -f build-clang/build.ninja ] || CC=clang CXX=clang++ meson setup build-clang >/dev/null
+	@ninja -C build-clang
+
+check-fuzz: ## every parser under libFuzzer, ten seconds each
+	@scripts/check-fuzz
+
+check-crash: all ## kill -9 under load, 200 rounds
+	@ROUNDS=200 E2E_TIMEOUT=3600 scripts/check-e2e t/*crash*.t
+
+check-mutants: all ## planted one-line faults; each must turn a test red
+	@scripts/check-mutants
+
+bench: all ## instructions and ratios; see bench/README.md
+	@scripts/bench
+
+hooks: ## run check-quick before each commit
+	@printf '#!/bin/sh\nexec make -s check-quick\n' >"$$(git rev-parse --git-path hooks)/pre-commit"
+	@chmod +x "$$(git rev-parse --git-path hooks)/pre-commit"
+
+install: all ## install berth and its systemd unit under PREFIX
+	install -D -m 755 $(BUILD)/berth $(DESTDIR)$(PREFIX)/bin/berth
+	install -D -m 644 docs/berth.service $(DESTDIR)$(PREFIX)/lib/systemd/system/berth.service
+
+clean: ## throw the builds away
+	rm -rf build build-san build-clang build-fuzz
 
 help: ## this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -1,0 +1,8 @@
+/* base64.h - bytes as text (RFC 4648, standard alphabet, padded) */
+#pragma once
+
+#include "base/buf.h"
+
+void base64_encode(struct buf *out, struct str bytes);
+/* False where the text is not base64; new lines are passed over, as Go does. In the arena. */
+bool base64_decode(struct arena *a, struct str text, struct str *out);

@@ -1,0 +1,42 @@
+/* base64.c - bytes as text */
+#include "base/testing.h"
+
+#include "base/base64.h"
+
+TEST(base64_both_ways)
+{
+    static const struct {
+        const char *bytes, *text;
+    } cases[] = {
+        {"",             ""        },
+        {"f",            "Zg=="    },
+        {"fo",           "Zm8="    },
+        {"foo",          "Zm9v"    },
+        {"foob",         "Zm9vYg=="},
+        {"\xff\xfe\xfd", "//79"    },
+    };
+    scoped(arena_fini) struct arena a = arena_sized(256);
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct buf b = buf_in(&a, 16);
+        struct str back;
+        test_case(cases[i].text);
+        base64_encode(&b, str_from(cases[i].bytes));
+        check_samez(buf_str(&b), cases[i].text);
+        check(base64_decode(&a, buf_str(&b), &back));
+        check_samez(back, cases[i].bytes);
+    }
+}
+
+TEST(base64_refuses)
+{
+    static const char *const bad[] = {
+        "Zg", "Zg=", "Z===", "Zm9v=", "Zm 9v", "Z=g=", "Zg===", "A"};
+    scoped(arena_fini) struct arena a = arena_sized(256);
+    struct str out;
+
+    for (size_t i = 0; i < countof(bad); i++) {
+        test_case(bad[i]);
+        check(!base64_decode(&a, str_from(bad[i]), &out));
+    }
+}
