@@ -1,0 +1,20 @@
+/* codec.h - between trees and the C structs that kindc wrote
+ *
+ * The structs are described in schema/table.h; schema/view.h reads and writes them.
+ */
+#pragma once
+
+#include "json/json.h"
+
+struct schema;
+
+/* The C struct of an object schema, in the arena, from a tree that was conformed. What is
+ * absent holds its default, or zero, with its bit clear; values of another type than the
+ * schema's are taken as absent. Strings are borrowed from the tree. */
+void *schema_decode(struct arena *a, const struct schema *s, const struct json *v);
+/* An empty one, with its defaults. */
+void *schema_empty(struct arena *a, const struct schema *s);
+
+/* The tree of a struct: set fields in the order of the table, cleared ones as null. Strings are
+ * borrowed from the struct. */
+struct json schema_encode(struct arena *a, const struct schema *s, const void *view);

@@ -1,0 +1,431 @@
+/* conform.c - dropping, checking and spelling a tree as its kind asks
+ *
+ * One walk. A frame of the path lives on the stack for each level; texts are made only when
+ * there is something to report.
+ */
+#include "schema/conform.h"
+
+#include "schema/table.h"
+#include "value/field_error.h"
+#include "value/quantity.h"
+#include "value/time.h"
+
+struct walk {
+    struct arena *a;
+    struct schema_unknown *unknown;
+    struct err *err;
+    const struct schema *owner; /* the innermost struct, for the words of type errors */
+    int depth;
+};
+
+/* ---- findings ---- */
+
+static void report_unknown(struct walk *w, const struct field_path *p)
+{
+    struct schema_unknown *u = w->unknown;
+
+    if (!u || u->paths.len >= CONFORM_MAX_FINDINGS)
+        return;
+    struct buf b = buf_in(u->arena, 64);
+    struct str text = field_path_text(u->arena, p);
+    for (size_t i = 0; i < text.len; i++) /* map keys stand as names here: a.b, not a[b] */
+        buf_byte(&b, text.at[i]);
+    vec_each (i, &u->paths)
+        if (str_eq(u->paths.at[i], buf_str(&b)))
+            return;
+    vec_push_in(u->arena, &u->paths, buf_str(&b));
+}
+
+static const char *json_word(struct arena *a, const struct json *v)
+{
+    switch (v->type) {
+    case JSON_BOOL:
+        return "bool";
+    case JSON_INT:
+        return "number";
+    case JSON_DOUBLE:
+        return str_z(a, str_printf(a, "number %.*s", STR_ARG(json_text(a, v))));
+    case JSON_STRING:
+        return "string";
+    case JSON_ARRAY:
+        return "array";
+    case JSON_OBJECT:
+        return "object";
+    default:
+        return "null";
+    }
+}
+
+/* The type as Go spells it. */
+static struct str go_type(struct arena *a, const struct schema *s)
+{
+    static const char *const words[SCHEMA_N_TYPES] = {
+        [SCHEMA_ANY] = "interface {}",      [SCHEMA_BOOL] = "bool",
+        [SCHEMA_INT32] = "int32",           [SCHEMA_INT64] = "int64",
+        [SCHEMA_DOUBLE] = "float64",        [SCHEMA_STRING] = "string",
+        [SCHEMA_BYTES] = "[]uint8",         [SCHEMA_QUANTITY] = "resource.Quantity",
+        [SCHEMA_TIME] = "string",           [SCHEMA_MICRO_TIME] = "string",
+        [SCHEMA_DURATION] = "string",       [SCHEMA_INT_OR_STRING] = "intstr.IntOrString",
+        [SCHEMA_FIELDS_V1] = "v1.FieldsV1", [SCHEMA_RAW] = "runtime.RawExtension",
+    };
+
+    if (s->type == SCHEMA_LIST)
+        return str_printf(a, "[]%.*s", STR_ARG(go_type(a, s->item)));
+    if (s->type == SCHEMA_MAP)
+        return str_printf(a, "map[string]%.*s", STR_ARG(go_type(a, s->value)));
+    if (s->type == SCHEMA_OBJECT)
+        return str_printf(a, "v1.%.*s", STR_ARG(s->name));
+    return str_from(words[s->type]);
+}
+
+static const struct json *wrong_type(struct walk *w, const struct schema *s,
+                                     const struct json *v, const struct field_path *p)
+{
+    struct buf names = buf_in(w->a, 64);
+    struct str path = p ? field_path_text(w->a, p) : S("");
+
+    for (size_t i = 0; i < path.len; i++) { /* without indexes and keys */
+        if (path.at[i] == '[')
+            while (i < path.len && path.at[i] != ']')
+                i++;
+        else
+            buf_byte(&names, path.at[i]);
+    }
+    err_set(w->err, ERR_SYNTAX,
+            "json: cannot unmarshal %s into Go struct field %.*s.%.*s of type %.*s",
+            json_word(w->a, v), STR_ARG(w->owner ? w->owner->name : S("")),
+            STR_ARG(buf_str(&names)), STR_ARG(go_type(w->a, s)));
+    return NULL;
+}
+
+/* ---- one value ---- */
+
+static const struct json *conform(struct walk *w, const struct schema *s, const struct json *v,
+                                  const struct field_path *p);
+
+/* v itself where its text is the canonical one already. */
+static const struct json *with_text(struct walk *w, const struct json *v, struct str text)
+{
+    if (v->type == JSON_STRING && str_eq(text, json_str(v)))
+        return v;
+    return json_new(w->a, json_of_str(text));
+}
+
+static const struct json *conform_time(struct walk *w, const struct schema *s,
+                                       const struct json *v, const struct field_path *p)
+{
+    bool is_micro = s->type == SCHEMA_MICRO_TIME;
+    struct instant t;
+
+    if (v->type != JSON_STRING)
+        return wrong_type(w, s, v, p);
+    if (v->len == 0)
+        return json_new(w->a, json_of_null());
+    if ((is_micro ? time_parse_micro : time_parse)(json_str(v), &t, w->err) < 0)
+        return NULL;
+    if (!instant_is_set(t))
+        return json_new(w->a, json_of_null());
+    return with_text(w, v, is_micro ? time_text_micro(w->a, t) : time_text(w->a, t));
+}
+
+static const struct json *conform_duration(struct walk *w, const struct schema *s,
+                                           const struct json *v, const struct field_path *p)
+{
+    struct span d;
+
+    if (v->type != JSON_STRING)
+        return wrong_type(w, s, v, p);
+    if (span_parse(json_str(v), &d, w->err) < 0)
+        return NULL;
+    return with_text(w, v, span_text(w->a, d));
+}
+
+static const struct json *conform_quantity(struct walk *w, const struct schema *s,
+                                           const struct json *v, const struct field_path *p)
+{
+    struct str text = v->type == JSON_STRING ? json_str(v) : json_text(w->a, v);
+    struct quantity q;
+
+    if (v->type != JSON_STRING && v->type != JSON_INT && v->type != JSON_DOUBLE)
+        return wrong_type(w, s, v, p);
+    if (quantity_parse(w->a, text, &q, w->err) < 0)
+        return NULL;
+    return with_text(w, v, quantity_text(w->a, &q));
+}
+
+static bool is_scalar_of(const struct schema *s, const struct json *v)
+{
+    switch ((enum schema_type)s->type) {
+    case SCHEMA_BOOL:
+        return v->type == JSON_BOOL;
+    case SCHEMA_INT32:
+        return v->type == JSON_INT && v->i >= INT32_MIN && v->i <= INT32_MAX;
+    case SCHEMA_INT64:
+        return v->type == JSON_INT;
+    case SCHEMA_DOUBLE:
+        return v->type == JSON_INT || v->type == JSON_DOUBLE;
+    case SCHEMA_STRING:
+    case SCHEMA_BYTES:
+        return v->type == JSON_STRING;
+    case SCHEMA_INT_OR_STRING:
+        return v->type == JSON_STRING ||
+               (v->type == JSON_INT && v->i >= INT32_MIN && v->i <= INT32_MAX);
+    case SCHEMA_FIELDS_V1:
+        return v->type == JSON_OBJECT;
+    default:
+        return true;
+    }
+}
+
+/* What Go's encoder writes for a value nobody gave. */
+static const struct json *zero_of(struct walk *w, const struct schema_field *f,
+                                  const struct field_path *p)
+{
+    static const struct json null = {.type = JSON_NULL}, no = {.type = JSON_BOOL},
+                             zero = {.type = JSON_INT}, empty = {.type = JSON_STRING, .s = ""},
+                             none = {.type = JSON_OBJECT},
+                             zero_text = {.type = JSON_STRING, .len = 1, .s = "0"};
+
+    if (f->flags & FIELD_POINTER)
+        return &null;
+    switch ((enum schema_type)f->type->type) {
+    case SCHEMA_BOOL:
+        return &no;
+    case SCHEMA_INT32:
+    case SCHEMA_INT64:
+    case SCHEMA_DOUBLE:
+    case SCHEMA_INT_OR_STRING:
+        return &zero;
+    case SCHEMA_STRING:
+        return &empty;
+    case SCHEMA_QUANTITY:
+        return &zero_text;
+    case SCHEMA_OBJECT:
+        return conform(w, f->type, &none, p);
+    default:
+        return &null;
+    }
+}
+
+static bool is_empty(const struct json *v)
+{
+    switch (v->type) {
+    case JSON_NULL:
+        return true;
+    case JSON_BOOL:
+        return !v->boolean;
+    case JSON_INT:
+        return v->i == 0;
+    case JSON_DOUBLE:
+        return v->d == 0;
+    default:
+        return v->len == 0;
+    }
+}
+
+/* Is a given value left out again (Go's omitempty)? */
+static bool is_left_out(const struct schema_field *f, const struct json *v)
+{
+    if (f->flags & FIELD_ALWAYS)
+        return false;
+    if (f->flags & FIELD_POINTER)
+        return v->type == JSON_NULL;
+    if (f->type->type == SCHEMA_OBJECT && v->type == JSON_OBJECT)
+        return v->len == 0;
+    return is_empty(v);
+}
+
+static const struct json *conform_object(struct walk *w, const struct schema *s,
+                                         const struct json *v, const struct field_path *p)
+{
+    const struct json **given = arena_array(w->a, const struct json *, s->n_fields + 1u);
+    struct json_obj out = obj_in(w->a);
+    const struct schema *owner = w->owner;
+    size_t hint = 0;
+
+    if (v->type != JSON_OBJECT)
+        return wrong_type(w, s, v, p);
+    if (w->depth >= CONFORM_MAX_DEPTH) {
+        err_set(w->err, ERR_LIMIT, "objects are nested more than %d deep", CONFORM_MAX_DEPTH);
+        return NULL;
+    }
+    w->depth++;
+    w->owner = s;
+    json_each_member (m, v) {
+        const struct schema_field *f = schema_field_next(s, m->name, &hint);
+        struct field_path child = field_child(p, m->name);
+        if (!f || (f->gate && !f->gate->on)) {
+            if (!f && !s->preserve_unknown)
+                report_unknown(w, &child);
+            continue;
+        }
+        if (m->value.type == JSON_NULL)
+            continue; /* to Go's decoder, null says nothing */
+        if (!(given[f - s->fields] = conform(w, f->type, &m->value, &child)))
+            return NULL;
+    }
+    for (size_t i = 0; i < s->n_fields; i++) {
+        const struct schema_field *f = &s->fields[i];
+        struct field_path child = field_child(p, f->name);
+        const struct json *x = given[i];
+        if (f->gate && !f->gate->on)
+            continue;
+        if (!x && (f->flags & FIELD_ALWAYS) && !(f->flags & FIELD_TYPE_META) &&
+            !(x = zero_of(w, f, &child)))
+            return NULL;
+        if (x && !is_left_out(f, x))
+            obj_add(&out, f->name, *x);
+    }
+    if (s->preserve_unknown)
+        json_each_member (m, v)
+            if (!schema_field(s, m->name))
+                obj_set(&out, m->name, m->value);
+    w->owner = owner;
+    w->depth--;
+    return json_new(w->a, obj_done(&out));
+}
+
+static const struct json *conform_list(struct walk *w, const struct schema *s,
+                                       const struct json *v, const struct field_path *p)
+{
+    static const struct json none = {.type = JSON_OBJECT};
+    struct json *items;
+
+    if (v->type != JSON_ARRAY)
+        return wrong_type(w, s, v, p);
+    items = arena_raw(w->a, size_mul(v->len, sizeof(*items)), _Alignof(struct json));
+    for (size_t i = 0; i < v->len; i++) {
+        struct field_path child = field_item(p, i);
+        const struct json *x = &v->items[i];
+        if (x->type == JSON_NULL && s->item->type == SCHEMA_OBJECT)
+            x = &none; /* an element is a value, and null leaves it zero */
+        if (!(x = conform(w, s->item, x, &child)))
+            return NULL;
+        items[i] = *x;
+    }
+    return json_new(w->a, (struct json){.type = JSON_ARRAY, .len = v->len, .items = items});
+}
+
+static const struct json *conform_map(struct walk *w, const struct schema *s,
+                                      const struct json *v, const struct field_path *p)
+{
+    struct json_obj out = obj_in(w->a);
+    static const struct json empty = {.type = JSON_STRING, .s = ""};
+
+    if (v->type != JSON_OBJECT)
+        return wrong_type(w, s, v, p);
+    json_each_member (m, v) {
+        struct field_path child = field_key(p, m->name);
+        const struct json *x = &m->value;
+        if (x->type == JSON_NULL && s->value->type == SCHEMA_STRING)
+            x = &empty;
+        if (!(x = conform(w, s->value, x, &child)))
+            return NULL;
+        obj_add(&out, m->name, *x);
+    }
+    return json_new(w->a, obj_done(&out));
+}
+
+static const struct json *conform(struct walk *w, const struct schema *s, const struct json *v,
+                                  const struct field_path *p)
+{
+    switch ((enum schema_type)s->type) {
+    case SCHEMA_OBJECT:
+        return conform_object(w, s, v, p);
+    case SCHEMA_LIST:
+        return conform_list(w, s, v, p);
+    case SCHEMA_MAP:
+        return conform_map(w, s, v, p);
+    case SCHEMA_QUANTITY:
+        return conform_quantity(w, s, v, p);
+    case SCHEMA_TIME:
+    case SCHEMA_MICRO_TIME:
+        return conform_time(w, s, v, p);
+    case SCHEMA_DURATION:
+        return conform_duration(w, s, v, p);
+    default:
+        return is_scalar_of(s, v) ? v : wrong_type(w, s, v, p);
+    }
+}
+
+const struct json *schema_conform(struct arena *a, const struct schema *s, const struct json *v,
+                                  struct schema_unknown *unknown, struct err *err)
+{
+    struct walk w = {.a = a, .unknown = unknown, .err = err};
+
+    return conform(&w, s, v, NULL);
+}
+
+/* ---- custom kinds ---- */
+
+static const struct json *prune(struct walk *w, const struct schema *s, const struct json *v,
+                                const struct field_path *p, bool is_resource);
+
+static const struct json *prune_object(struct walk *w, const struct schema *s,
+                                       const struct json *v, const struct field_path *p,
+                                       bool is_resource)
+{
+    struct json_obj out = obj_in(w->a);
+    size_t hint = 0;
+
+    json_each_member (m, v) {
+        const struct schema_field *f = schema_field_next(s, m->name, &hint);
+        struct field_path child = field_child(p, m->name);
+        const struct json *x = &m->value;
+        const struct schema *type = f ? f->type : s->value;
+        bool is_meta = is_resource && str_eq(m->name, S("metadata"));
+        if (f && f->gate && !f->gate->on)
+            continue;
+        if (is_meta && f && x->type == JSON_OBJECT)
+            x = conform(w, f->type, x, &child);
+        else if (type)
+            x = prune(w, type, x, &child, type->embedded);
+        else if (!s->preserve_unknown && s->additional != ADDITIONAL_TRUE) {
+            report_unknown(w, &child);
+            continue;
+        }
+        if (!x)
+            return NULL;
+        obj_add(&out, m->name, *x);
+    }
+    return json_new(w->a, obj_done(&out));
+}
+
+static const struct json *prune(struct walk *w, const struct schema *s, const struct json *v,
+                                const struct field_path *p, bool is_resource)
+{
+    if (v->type == JSON_OBJECT && s->type != SCHEMA_RAW && s->type != SCHEMA_FIELDS_V1 &&
+        (s->n_fields || s->value || !s->preserve_unknown)) {
+        if (s->type == SCHEMA_ANY && !s->untyped)
+            return v;
+        return prune_object(w, s, v, p, is_resource);
+    }
+    if (v->type == JSON_ARRAY && s->item) {
+        struct json *items = arena_raw(w->a, size_mul(v->len, sizeof(*items)), 8);
+        for (size_t i = 0; i < v->len; i++) {
+            struct field_path child = field_item(p, i);
+            const struct json *x = prune(w, s->item, &v->items[i], &child, s->item->embedded);
+            if (!x)
+                return NULL;
+            items[i] = *x;
+        }
+        return json_new(w->a, (struct json){.type = JSON_ARRAY, .len = v->len, .items = items});
+    }
+    return v;
+}
+
+const struct json *schema_prune(struct arena *a, const struct schema *s, const struct json *v,
+                                struct schema_unknown *unknown, struct err *err)
+{
+    struct walk w = {.a = a, .unknown = unknown, .err = err};
+
+    return prune(&w, s, v, NULL, true);
+}
+
+const struct json *kind_conform(struct arena *a, const struct kind *k, const struct json *v,
+                                struct schema_unknown *unknown, struct err *err)
+{
+    if (k->style == KIND_CUSTOM)
+        return schema_prune(a, k->schema, v, unknown, err);
+    return schema_conform(a, k->schema, v, unknown, err);
+}

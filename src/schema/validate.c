@@ -1,0 +1,357 @@
+/* validate.c - everything that is wrong with a tree, by its schema */
+#include "schema/validate.h"
+
+#include "schema/format.h"
+#include "schema/table.h"
+
+struct check {
+    struct field_errors *e;
+    bool is_custom; /* OpenAPI's words and types */
+    int depth;
+};
+
+static void check_node(struct check *c, const struct schema *s, const struct field_path *p,
+                       const struct json *v, const struct json *old);
+
+/* "spec.x in body ", which OpenAPI's words begin with; nothing for native kinds. */
+static struct str in_body(struct check *c, const struct field_path *p)
+{
+    if (!c->is_custom)
+        return S("");
+    return str_printf(c->e->arena, "%.*s in body ", STR_ARG(field_path_text(c->e->arena, p)));
+}
+
+/* ---- types ---- */
+
+static const char *type_word(const struct schema *s)
+{
+    switch ((enum schema_type)s->type) {
+    case SCHEMA_BOOL:
+        return "boolean";
+    case SCHEMA_INT32:
+    case SCHEMA_INT64:
+        return "integer";
+    case SCHEMA_DOUBLE:
+        return "number";
+    case SCHEMA_OBJECT:
+    case SCHEMA_MAP:
+    case SCHEMA_FIELDS_V1:
+        return "object";
+    case SCHEMA_LIST:
+        return "array";
+    case SCHEMA_QUANTITY:
+    case SCHEMA_INT_OR_STRING:
+        return "integer,string";
+    default:
+        return "string";
+    }
+}
+
+static bool is_whole(const struct json *v)
+{
+    const double most = 9007199254740991.0;
+
+    return v->type == JSON_INT || (v->type == JSON_DOUBLE && v->d >= -most && v->d <= most &&
+                                   v->d == (double)(int64_t)v->d);
+}
+
+static bool has_type(const struct schema *s, const struct json *v)
+{
+    switch ((enum schema_type)s->type) {
+    case SCHEMA_ANY:
+    case SCHEMA_RAW:
+        return true;
+    case SCHEMA_BOOL:
+        return v->type == JSON_BOOL;
+    case SCHEMA_INT32:
+    case SCHEMA_INT64:
+        return is_whole(v);
+    case SCHEMA_DOUBLE:
+        return v->type == JSON_INT || v->type == JSON_DOUBLE;
+    case SCHEMA_OBJECT:
+        return v->type == JSON_OBJECT || (s->untyped && v->type != JSON_NULL);
+    case SCHEMA_MAP:
+    case SCHEMA_FIELDS_V1:
+        return v->type == JSON_OBJECT;
+    case SCHEMA_LIST:
+        return v->type == JSON_ARRAY;
+    case SCHEMA_QUANTITY:
+    case SCHEMA_INT_OR_STRING:
+        return v->type == JSON_STRING || is_whole(v);
+    default:
+        return v->type == JSON_STRING;
+    }
+}
+
+static void type_error(struct check *c, const struct schema *s, const struct field_path *p,
+                       const struct json *v)
+{
+    static const char *const words[] = {
+        [JSON_NULL] = "null",     [JSON_BOOL] = "boolean",  [JSON_INT] = "integer",
+        [JSON_DOUBLE] = "number", [JSON_STRING] = "string", [JSON_ARRAY] = "array",
+        [JSON_OBJECT] = "object",
+    };
+    struct json shown = json_of_str(str_from(words[v->type]));
+
+    field_type_invalid(c->e, p, &shown, "%.*smust be of type %s: \"%s\"",
+                       STR_ARG(in_body(c, p)), type_word(s), words[v->type]);
+}
+
+/* ---- rules of one value ---- */
+
+static void check_number(struct check *c, const struct schema_rules *r,
+                         const struct field_path *p, const struct json *v)
+{
+    struct arena *a = c->e->arena;
+
+    if (r->has & RULE_MINIMUM) {
+        int order = json_cmp(v, &r->minimum);
+        bool is_exclusive = r->has & RULE_EXCLUSIVE_MINIMUM;
+        if (order < 0 || (order == 0 && is_exclusive))
+            field_invalid(c->e, p, v, "%.*s%s be greater than %s%.*s", STR_ARG(in_body(c, p)),
+                          c->is_custom ? "should" : "must", is_exclusive ? "" : "or equal to ",
+                          STR_ARG(json_text(a, &r->minimum)));
+    }
+    if (r->has & RULE_MAXIMUM) {
+        int order = json_cmp(v, &r->maximum);
+        bool is_exclusive = r->has & RULE_EXCLUSIVE_MAXIMUM;
+        if (order > 0 || (order == 0 && is_exclusive))
+            field_invalid(c->e, p, v, "%.*s%s be less than %s%.*s", STR_ARG(in_body(c, p)),
+                          c->is_custom ? "should" : "must", is_exclusive ? "" : "or equal to ",
+                          STR_ARG(json_text(a, &r->maximum)));
+    }
+    if (r->has & RULE_MULTIPLE_OF) {
+        double by = json_f64(&r->multiple_of, 0), x = json_f64(v, 0) / (by != 0 ? by : 1);
+        if (x != (double)(int64_t)x)
+            field_invalid(c->e, p, v, "%.*sshould be a multiple of %.*s",
+                          STR_ARG(in_body(c, p)), STR_ARG(json_text(a, &r->multiple_of)));
+    }
+}
+
+static struct regex *pattern_of(const struct schema_pattern *pattern)
+{
+    if (!*pattern->slot)
+        *pattern->slot = regex_new(pattern->text, NULL);
+    return *pattern->slot;
+}
+
+static void check_string(struct check *c, const struct schema_rules *r,
+                         const struct field_path *p, const struct json *v)
+{
+    struct str text = json_str(v);
+    int64_t n = (int64_t)str_runes(text);
+
+    if ((r->has & RULE_MAX_LENGTH) && n > r->max_length) {
+        field_too_long(c->e, p, v, r->max_length);
+    } else if ((r->has & RULE_MAX_BYTES) && (int64_t)text.len > r->max_bytes) {
+        field_too_long(c->e, p, v, r->max_bytes);
+    } else if ((r->has & RULE_MIN_LENGTH) && n < r->min_length) {
+        field_invalid(c->e, p, v, "%.*sshould be at least %" PRId64 " chars long",
+                      STR_ARG(in_body(c, p)), r->min_length);
+    } else if (r->pattern) {
+        struct regex *re = pattern_of(r->pattern);
+        if (!re || !regex_match(re, text))
+            field_invalid(c->e, p, v, "%.*sshould match '%.*s'", STR_ARG(in_body(c, p)),
+                          STR_ARG(r->pattern->text));
+    }
+    if (r->format.len)
+        format_check(c->e, r->format, c->is_custom, p, v);
+}
+
+static void check_sizes(struct check *c, const struct schema_rules *r,
+                        const struct field_path *p, const struct json *v)
+{
+    int64_t n = (int64_t)json_len(v);
+    bool is_list = v->type == JSON_ARRAY;
+    int64_t least = is_list ? r->min_items : r->min_properties;
+    int64_t most = is_list ? r->max_items : r->max_properties;
+
+    if ((r->has & (is_list ? RULE_MIN_ITEMS : RULE_MIN_PROPERTIES)) && n < least)
+        field_invalid(c->e, p, v, "%.*sshould have at least %" PRId64 " %s",
+                      STR_ARG(in_body(c, p)), least, is_list ? "items" : "properties");
+    if ((r->has & (is_list ? RULE_MAX_ITEMS : RULE_MAX_PROPERTIES)) && n > most)
+        field_too_many(c->e, p, n, most);
+}
+
+static void check_exactly_one(struct check *c, const struct schema_rules *r,
+                              const struct field_path *p, const struct json *v)
+{
+    size_t n = 0;
+    struct str names = str_join(c->e->arena, r->exactly_one, r->n_exactly_one, S(", "));
+
+    for (size_t i = 0; i < r->n_exactly_one; i++)
+        n += json_has(json_get(v, r->exactly_one[i]));
+    if (n == 0)
+        field_required(c->e, p, "exactly one of %.*s is required", STR_ARG(names));
+    else if (n > 1)
+        field_forbidden(c->e, p, "may not specify more than one of %.*s", STR_ARG(names));
+}
+
+static void check_rules(struct check *c, const struct schema_rules *r,
+                        const struct field_path *p, const struct json *v)
+{
+    bool is_allowed = r->n_enums == 0;
+
+    for (size_t i = 0; i < r->n_enums; i++)
+        is_allowed |= json_eq(&r->enums[i], v);
+    if (!is_allowed)
+        field_not_supported(c->e, p, v, r->enums, r->n_enums);
+    if (v->type == JSON_INT || v->type == JSON_DOUBLE)
+        check_number(c, r, p, v);
+    else if (v->type == JSON_STRING && is_allowed)
+        check_string(c, r, p, v);
+    else if (v->type == JSON_ARRAY || v->type == JSON_OBJECT)
+        check_sizes(c, r, p, v);
+    if (r->n_exactly_one && v->type == JSON_OBJECT)
+        check_exactly_one(c, r, p, v);
+}
+
+/* ---- objects, lists ---- */
+
+static bool is_empty(const struct json *v)
+{
+    return !json_has(v) || ((v->type == JSON_STRING || v->type == JSON_ARRAY) && v->len == 0);
+}
+
+static void check_field(struct check *c, const struct schema_field *f,
+                        const struct field_path *p, const struct json *v,
+                        const struct json *old, bool is_update)
+{
+    struct field_path child = field_child(p, f->name);
+    bool is_missing =
+        c->is_custom ? !v : is_empty(v) && !(f->flags & FIELD_POINTER && json_has(v));
+
+    if ((f->flags & FIELD_REQUIRED) && is_missing) {
+        field_required(c->e, &child, "%s", "");
+        return;
+    }
+    if (is_update && (f->flags & FIELD_FIXED) && !json_eq(v, old))
+        field_invalid(c->e, &child, v, "field is immutable");
+    else if (is_update && (f->flags & FIELD_FIXED_ONCE_SET) && json_has(old) &&
+             !json_eq(v, old))
+        field_invalid(c->e, &child, v, "field is immutable once it is set");
+    if (v)
+        check_node(c, f->type, &child, v, old);
+}
+
+static void check_object(struct check *c, const struct schema *s, const struct field_path *p,
+                         const struct json *v, const struct json *old)
+{
+    for (size_t i = 0; i < s->n_fields; i++) {
+        const struct schema_field *f = &s->fields[i];
+        if ((f->gate && !f->gate->on) || (f->flags & FIELD_TYPE_META))
+            continue;
+        check_field(c, f, p, json_get(v, f->name), json_get(old, f->name), old != NULL);
+    }
+    if (s->rules)
+        for (size_t i = 0; i < s->rules->n_required; i++) {
+            struct field_path child = field_child(p, s->rules->required[i]);
+            if (!json_get(v, s->rules->required[i]))
+                field_required(c->e, &child, "%s", "");
+        }
+    if (!s->value)
+        return;
+    json_each_member (m, v) {
+        if (schema_field(s, m->name))
+            continue;
+        struct field_path child =
+            c->is_custom ? field_child(p, m->name) : field_key(p, m->name);
+        check_node(c, s->value, &child, &m->value, json_get(old, m->name));
+    }
+}
+
+/* The items' key in a list of type map, as an object; the item itself in a set. */
+static struct json key_of(struct check *c, const struct schema *s, const struct json *item)
+{
+    struct json_obj key = obj_in(c->e->arena);
+
+    if (s->list_type == LIST_SET)
+        return *item;
+    for (size_t i = 0; i < s->n_keys; i++) {
+        const struct json *v = json_get(item, s->keys[i]);
+        const struct schema_field *f = v ? NULL : schema_field(s->item, s->keys[i]);
+        if (!v && f)
+            v = f->type->def;
+        if (v)
+            obj_add(&key, s->keys[i], *v);
+    }
+    return obj_done(&key);
+}
+
+static void check_unique(struct check *c, const struct schema *s, const struct field_path *p,
+                         const struct json *v)
+{
+    scoped(arena_fini) struct arena a = arena_sized(4096);
+    MAP(bool) seen = {0};
+
+    for (size_t i = 0; i < v->len; i++) {
+        struct json key = key_of(c, s, &v->items[i]);
+        bool *was = map_put(&seen, json_text(&a, &key));
+        struct field_path child = field_item(p, i);
+        if (*was)
+            field_duplicate(c->e, &child, json_new(c->e->arena, key));
+        *was = true;
+    }
+    map_fini(&seen);
+}
+
+static const struct json *old_item(const struct schema *s, const struct json *old, size_t i,
+                                   const struct json *item)
+{
+    if (s->list_type == LIST_MAP) {
+        json_each (k, old) {
+            bool is_same = true;
+            for (size_t n = 0; n < s->n_keys && is_same; n++)
+                is_same =
+                    json_eq(json_get(json_at(old, k), s->keys[n]), json_get(item, s->keys[n]));
+            if (is_same)
+                return json_at(old, k);
+        }
+        return NULL;
+    }
+    return json_at(old, i);
+}
+
+static void check_node(struct check *c, const struct schema *s, const struct field_path *p,
+                       const struct json *v, const struct json *old)
+{
+    if (v->type == JSON_NULL && (s->nullable || !c->is_custom))
+        return;
+    if (!has_type(s, v)) {
+        type_error(c, s, p, v);
+        return;
+    }
+    if (++c->depth > VALIDATE_MAX_DEPTH) {
+        field_invalid(c->e, p, NULL, "nested more than %d deep", VALIDATE_MAX_DEPTH);
+        c->depth--;
+        return;
+    }
+    if (s->rules)
+        check_rules(c, s->rules, p, v);
+    if (v->type == JSON_OBJECT)
+        check_object(c, s, p, v, old);
+    if (v->type == JSON_ARRAY && s->item) {
+        for (size_t i = 0; i < v->len; i++) {
+            struct field_path child = field_item(p, i);
+            check_node(c, s->item, &child, &v->items[i], old_item(s, old, i, &v->items[i]));
+        }
+        if (s->list_type == LIST_SET || s->list_type == LIST_MAP)
+            check_unique(c, s, p, v);
+    }
+    c->depth--;
+}
+
+void schema_validate(struct field_errors *e, const struct schema *s, int style,
+                     const struct field_path *root, const struct json *v,
+                     const struct json *old)
+{
+    struct check c = {.e = e, .is_custom = style == KIND_CUSTOM};
+
+    check_node(&c, s, root, v, old);
+}
+
+void kind_validate(struct field_errors *e, const struct kind *k, const struct json *v,
+                   const struct json *old)
+{
+    schema_validate(e, k->schema, k->style, NULL, v, old);
+}

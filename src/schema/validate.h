@@ -1,0 +1,23 @@
+/* validate.h - everything that is wrong with a tree, by its schema
+ *
+ * What a line of a .kind file or an OpenAPI schema says: types, required and fixed fields,
+ * limits, patterns, formats, enums, uniqueness of list keys. Rules that need more are functions
+ * of api/.
+ */
+#pragma once
+
+#include "value/field_error.h"
+#include "json/json.h"
+
+struct kind;
+struct schema;
+
+#define VALIDATE_MAX_DEPTH 200
+
+/* Adds every broken field of v. `old` is what it replaces (FIELD_FIXED is judged against it),
+ * or NULL on create. `root` is the path of v, or NULL. The style decides the words. */
+void schema_validate(struct field_errors *e, const struct schema *s, int style,
+                     const struct field_path *root, const struct json *v,
+                     const struct json *old);
+void kind_validate(struct field_errors *e, const struct kind *k, const struct json *v,
+                   const struct json *old);
