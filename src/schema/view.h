@@ -13,6 +13,8 @@
 #pragma once
 
 #include "base/base.h"
+#include "value/int_or_string.h"
+#include "value/strs.h"
 
 struct json;
 
@@ -40,19 +42,8 @@ struct json;
         (p)->null |= FIELD_MASK(p, field);                                                     \
     } while (0)
 
-/* A port, a percentage: one of two. */
-struct int_or_string {
-    bool is_string;
-    int32_t i;
-    struct str s;
-};
-
 /* Lists and maps of what is no struct. Those of structs are generated: struct container_list.
  */
-struct str_list {
-    struct str *at;
-    size_t len;
-};
 struct i32_list {
     int32_t *at;
     size_t len;
@@ -78,13 +69,6 @@ struct json_list {
     size_t len;
 };
 
-struct str_entry {
-    struct str key, value;
-};
-struct str_map { /* also of quantities and bytes */
-    struct str_entry *at;
-    size_t len;
-};
 struct i32_entry {
     struct str key;
     int32_t value;
@@ -110,15 +94,6 @@ struct str_list_map {
     size_t len;
 };
 
-/* The value of a key in a str_map, or the empty str. */
-static inline struct str str_map_get(const struct str_map *m, struct str key)
-{
-    for (size_t i = 0; i < m->len; i++) {
-        if (str_eq(m->at[i].key, key))
-            return m->at[i].value;
-    }
-    return (struct str){0};
-}
 static inline bool str_map_has(const struct str_map *m, struct str key)
 {
     for (size_t i = 0; i < m->len; i++) {

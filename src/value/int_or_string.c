@@ -6,8 +6,8 @@ struct int_or_string int_or_string_parse(struct str text)
     int64_t v;
 
     if (str_to_i64(text, &v) && v >= INT32_MIN && v <= INT32_MAX)
-        return (struct int_or_string){.number = (int32_t)v};
-    return (struct int_or_string){.is_string = true, .text = text};
+        return (struct int_or_string){.i = (int32_t)v};
+    return (struct int_or_string){.is_string = true, .s = text};
 }
 
 int int_or_string_value(struct int_or_string v, int64_t *out, bool *is_percent, struct err *err)
@@ -15,15 +15,15 @@ int int_or_string_value(struct int_or_string v, int64_t *out, bool *is_percent, 
     int64_t n;
 
     if (!v.is_string) {
-        *out = v.number;
+        *out = v.i;
         *is_percent = false;
         return 0;
     }
-    if (!str_ends(v.text, S("%")))
+    if (!str_ends(v.s, S("%")))
         return err_set(err, ERR_INVALID, "invalid type: string is not a percentage");
-    if (!str_to_i64(str_slice(v.text, 0, v.text.len - 1), &n))
+    if (!str_to_i64(str_slice(v.s, 0, v.s.len - 1), &n))
         return err_set(err, ERR_INVALID, "invalid value \"%.*s\"",
-                       (int)MIN(v.text.len, (size_t)64), v.text.at);
+                       (int)MIN(v.s.len, (size_t)64), v.s.at);
     *out = n;
     *is_percent = true;
     return 0;
@@ -56,7 +56,7 @@ int int_or_string_scaled(struct int_or_string v, int64_t total, bool is_up, int6
 void int_or_string_write(struct buf *out, struct int_or_string v)
 {
     if (v.is_string)
-        buf_add(out, v.text);
+        buf_add(out, v.s);
     else
-        buf_i64(out, v.number);
+        buf_i64(out, v.i);
 }

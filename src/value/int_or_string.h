@@ -5,8 +5,8 @@
 
 struct int_or_string {
     bool is_string;
-    int32_t number;
-    struct str text;
+    int32_t i;
+    struct str s;
 };
 
 /* A number where the text is one of 32 bits, else the text (borrowed). */

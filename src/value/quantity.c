@@ -375,25 +375,31 @@ int quantity_sign(const struct quantity *q)
     return q->is_big ? decimal_sign(*q->big) : (q->value > 0) - (q->value < 0);
 }
 
-static int cmp_small(int64_t x, int32_t x_scale, int64_t y, int32_t y_scale)
+/* x in units that are 10^over times as large as y's. */
+static inline int cmp_over(int64_t x, int32_t over, int64_t y)
 {
-    int32_t over = x_scale - y_scale;
+    int64_t scaled;
 
-    if (over < 0)
-        return -cmp_small(y, y_scale, x, x_scale);
-    if (x == 0 || over > POW10_MAX) /* then x, if not 0, is past any 64 bits of y's units */
-        return x == 0 ? (0 > y) - (0 < y) : x > 0 ? 1 : -1;
-    __int128 left = (__int128)x * pow10_i64[over];
-    return (left > y) - (left < y);
+    if (x == 0)
+        return (0 > y) - (0 < y);
+    if (over > POW10_MAX || __builtin_mul_overflow(x, pow10_i64[over], &scaled))
+        return x > 0 ? 1 : -1; /* x is past all 64 bits of y's units */
+    return (scaled > y) - (scaled < y);
+}
+
+static int cmp_big(const struct quantity *x, const struct quantity *y)
+{
+    scoped(arena_fini) struct arena a = arena_sized(128);
+
+    return decimal_cmp(quantity_decimal(&a, x), quantity_decimal(&a, y));
 }
 
 int quantity_cmp_slow(const struct quantity *x, const struct quantity *y)
 {
-    scoped(arena_fini) struct arena a = arena_sized(128);
-
-    if (!x->is_big && !y->is_big)
-        return cmp_small(x->value, x->scale, y->value, y->scale);
-    return decimal_cmp(quantity_decimal(&a, x), quantity_decimal(&a, y));
+    if (unlikely(x->is_big || y->is_big))
+        return cmp_big(x, y);
+    return x->scale >= y->scale ? cmp_over(x->value, x->scale - y->scale, y->value)
+                                : -cmp_over(y->value, y->scale - x->scale, x->value);
 }
 
 /* ---- arithmetic ---- */

@@ -5,4 +5,5 @@
 #include "value/int_or_string.h"
 #include "value/names.h"
 #include "value/quantity.h"
+#include "value/strs.h"
 #include "value/time.h"

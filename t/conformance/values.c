@@ -323,8 +323,8 @@ static void age_case(struct conf *t, const struct json *c)
 static struct int_or_string number_or_text(const struct json *v)
 {
     if (json_is(v, JSON_STRING))
-        return (struct int_or_string){.is_string = true, .text = json_str(v)};
-    return (struct int_or_string){.number = (int32_t)json_i64(v, 0)};
+        return (struct int_or_string){.is_string = true, .s = json_str(v)};
+    return (struct int_or_string){.i = (int32_t)json_i64(v, 0)};
 }
 
 static void int_or_string_case(struct conf *t, const struct json *c)
@@ -339,7 +339,7 @@ static void int_or_string_case(struct conf *t, const struct json *c)
 
     if (str_eq(op, S("parse"))) {
         struct int_or_string p = int_or_string_parse(field(c, "text"));
-        got = p.is_string ? json_of_str(p.text) : json_of_i64(p.number);
+        got = p.is_string ? json_of_str(p.s) : json_of_i64(p.i);
         conf_same(t, "value", &got, json_getz(want, "value"));
         return;
     }
