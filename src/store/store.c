@@ -1,0 +1,362 @@
+/* store.c - putting: judged when queued, visible in that order once durable
+ *
+ *     store_put → judge → ops (in order) → backend → store_ready → index, ring, watches → done
+ *
+ * An op that was judged wrong waits its turn as well, so that answers come in the order of
+ * queueing.
+ */
+#include "store/store_priv.h"
+
+#include "io/io.h"
+
+#define COOL_STEPS 1024 /* objects looked at in one go when the warm cache is too full */
+
+/* ---- racks ---- */
+
+struct rack *store_rack_named(struct store *s, struct str name)
+{
+    struct rack **found = map_get(&s->by_name, name);
+
+    if (found)
+        return *found;
+    struct rack *r = mem_zero(1, sizeof(*r));
+    char *copy = mem_alloc(name.len);
+    memcpy(copy, name.at, name.len);
+    r->name = str_of(copy, name.len);
+    r->gone = s->revision;
+    list_init(&r->watches);
+    vec_push(&s->racks, r);
+    *map_put(&s->by_name, r->name) = r;
+    return r;
+}
+
+struct rack *store_rack(const struct store *s, const struct kind *kind)
+{
+    struct store *mine = (struct store *)(uintptr_t)s; /* a lookup cache behind const */
+    int id = object_kind_id(kind);
+
+    if (id >= 0 && (size_t)id < s->by_id.len && s->by_id.at[id])
+        return s->by_id.at[id];
+
+    char name[OBJECT_KIND_NAME_MAX];
+    struct rack *r = store_rack_named(mine, object_kind_name(kind, name));
+    if (!r->kind)
+        r->kind = kind;
+    if (id >= 0) {
+        while (mine->by_id.len <= (size_t)id)
+            vec_push(&mine->by_id, NULL);
+        mine->by_id.at[id] = r;
+    }
+    return r;
+}
+
+void store_adopt(struct store *s, const struct kind *kind)
+{
+    struct rack *r = store_rack(s, kind);
+
+    r->kind = kind;
+    vec_each (i, &r->chunks) {
+        for (size_t j = 0; j < r->chunks.at[i].len; j++)
+            object_set_kind(r->chunks.at[i].at[j], kind);
+    }
+    for (uint64_t i = r->first; i < r->last; i++) {
+        struct past *p = &r->ring[i & (r->n_ring - 1)];
+        object_set_kind(p->now, kind);
+        if (p->before)
+            object_set_kind(p->before, kind);
+    }
+}
+
+/* ---- queueing ---- */
+
+static void op_free(struct op *op)
+{
+    list_del(&op->link);
+    object_unref(op->next);
+    object_unref(op->before);
+    free(op);
+}
+
+/* Fills op->err where the put does not fit what is there or on its way. */
+static void judge(struct store *s, struct op *op, uint64_t expect)
+{
+    struct str path = object_path(op->next);
+    struct op **flight = map_get(&op->rack->in_flight, path);
+    struct object *now = NULL;
+
+    if (flight)
+        now = (*flight)->is_delete ? NULL : (*flight)->next;
+    else
+        now = index_get(op->rack, path);
+
+    size_t size = object_rest(op->next).len;
+    if (!op->is_delete && size > STORE_MAX_VALUE)
+        err_set(&op->err, ERR_LIMIT, "object of %zu bytes is over the store's limit of %zu",
+                size, STORE_MAX_VALUE);
+    else if (!now && expect)
+        err_set(&op->err, ERR_NOT_FOUND, "'%.*s' is gone", STR_ARG(path));
+    else if (now && object_revision(now) != expect)
+        err_set(&op->err, ERR_CONFLICT,
+                expect ? "'%.*s' was changed by someone else" : "'%.*s' exists already",
+                STR_ARG(path));
+    if (op->err.code)
+        return;
+
+    if (now && !flight)
+        op->before = object_ref(now);
+    op->row = now ? object_row(now) : s->next_row++;
+    if (flight)
+        op->row = (*flight)->is_delete ? s->next_row++ : (*flight)->row;
+    if (op->before && object_home(op->before)) {
+        /* The row will hold the next version before anyone here knows it. */
+        object_set_home(op->before, NULL, op->row);
+        s->warm_bytes -= MIN(s->warm_bytes, object_rest(op->before).len);
+    }
+}
+
+static void queue(struct store *s, struct object *next, uint64_t expect, bool is_delete,
+                  store_done_fn *done, void *ctx)
+{
+    struct op *op = mem_zero(1, sizeof(*op));
+
+    op->rack = store_rack(s, object_key(next).kind);
+    op->next = object_ref(next);
+    op->is_delete = is_delete;
+    op->done = done;
+    op->ctx = ctx;
+    judge(s, op, expect);
+    list_add(&s->ops, &op->link);
+    s->n_ops++;
+    if (op->err.code) {
+        op->is_ready = true;
+        store_ready_later(s);
+        return;
+    }
+    object_set_revision(next, ++s->issued);
+    *map_put(&op->rack->in_flight, object_path(next)) = op;
+    op->is_sent = true;
+    s->backend->send(s, op);
+}
+
+void store_put(struct store *s, struct object *next, uint64_t expect, store_done_fn *done,
+               void *ctx)
+{
+    queue(s, next, expect, false, done, ctx);
+}
+
+void store_delete(struct store *s, struct object *last, uint64_t expect, store_done_fn *done,
+                  void *ctx)
+{
+    queue(s, last, expect, true, done, ctx);
+}
+
+size_t store_in_flight(const struct store *s)
+{
+    return s->n_ops;
+}
+
+/* ---- becoming visible ---- */
+
+/* From now on the value may be given back, unless the row is about to hold the next one. */
+static void settle(struct store *s, struct op *op)
+{
+    struct op **flight = map_get(&op->rack->in_flight, object_path(op->next));
+    struct object_home *home = flight && *flight != op ? NULL : s->home;
+
+    object_set_home(op->next, home, op->row);
+    if (home)
+        s->warm_bytes += object_rest(op->next).len;
+}
+
+static void publish(struct store *s, struct op *op)
+{
+    struct rack *r = op->rack;
+    struct object *old;
+
+    if (op->is_delete) {
+        old = index_del(r, object_path(op->next));
+        object_set_home(op->next, NULL, 0);
+    } else {
+        old = index_put(r, object_ref(op->next));
+        settle(s, op);
+    }
+    s->revision = object_revision(op->next);
+    struct past event = {.revision = s->revision,
+                         .now = object_ref(op->next),
+                         .before = old,
+                         .when = io_now(s->io),
+                         .is_removal = op->is_delete};
+    history_add(s, r, event);
+    if (s->tap) {
+        struct store_event e = event_of(&event);
+        s->tap(s->tap_ctx, &e);
+    }
+    watches_wake(s, r, object_path(op->next));
+}
+
+/* The map's key is borrowed from the op's object: it moves to the newest op of the path. */
+static void landed(struct op *op)
+{
+    struct str path = object_path(op->next);
+    struct op **flight = map_get(&op->rack->in_flight, path);
+
+    if (flight && *flight == op)
+        map_del(&op->rack->in_flight, path);
+}
+
+void store_ready(struct store *s)
+{
+    list_each (link, &s->ops) {
+        struct op *op = list_item(link, struct op, link);
+        if (!op->is_ready)
+            break;
+        uint64_t revision = op->err.code ? 0 : object_revision(op->next);
+        if (revision)
+            publish(s, op);
+        if (op->is_sent)
+            landed(op);
+        list_del(&op->link);
+        s->n_ops--;
+        if (op->done)
+            op->done(op->ctx, revision, revision ? NULL : &op->err);
+        op_free(op);
+    }
+    store_cool(s);
+}
+
+static void kicked(void *ctx)
+{
+    struct store *s = ctx;
+
+    s->is_kicked = false;
+    store_ready(s);
+}
+
+void store_ready_later(struct store *s)
+{
+    if (!s->is_kicked)
+        io_later(s->io, kicked, s);
+    s->is_kicked = true;
+}
+
+void store_forget_flights(struct store *s)
+{
+    list_each (link, &s->ops) {
+        struct op *op = list_item(link, struct op, link);
+        if (!op->is_ready)
+            landed(op);
+    }
+}
+
+/* ---- reading ---- */
+
+struct object *store_get(const struct store *s, const struct kind *kind, struct str path)
+{
+    return index_get(store_rack(s, kind), path);
+}
+
+uint64_t store_revision(const struct store *s)
+{
+    return s->revision;
+}
+
+size_t store_count(const struct store *s, const struct kind *kind)
+{
+    return store_rack(s, kind)->count;
+}
+
+void store_tap(struct store *s, store_tap_fn *tap, void *ctx)
+{
+    s->tap = tap;
+    s->tap_ctx = ctx;
+}
+
+/* ---- the warm cache: a clock hand over the index ---- */
+
+void store_load(struct store *s, struct rack *r, struct object *o)
+{
+    struct object *old = index_put(r, o);
+
+    if (old)
+        object_unref(old);
+    s->revision = MAX(s->revision, object_revision(o));
+}
+
+/* The object under the hand, which moves on; NULL where it only moved. */
+static struct object *hand_next(struct store *s)
+{
+    if (s->hand_rack >= s->racks.len)
+        s->hand_rack = 0;
+    struct rack *r = s->racks.at[s->hand_rack];
+    if (s->hand_chunk >= r->chunks.len) {
+        s->hand_rack++;
+        s->hand_chunk = s->hand_at = 0;
+        return NULL;
+    }
+    struct chunk *c = &r->chunks.at[s->hand_chunk];
+    if (s->hand_at >= c->len) {
+        s->hand_chunk++;
+        s->hand_at = 0;
+        return NULL;
+    }
+    return c->at[s->hand_at++];
+}
+
+void store_cool(struct store *s)
+{
+    size_t limit = s->warm_limit;
+
+    for (size_t i = 0; s->warm_bytes > limit && i < COOL_STEPS; i++) {
+        struct object *o = hand_next(s);
+        if (o && object_home(o) == s->home)
+            s->warm_bytes -= MIN(s->warm_bytes, object_cool(o));
+    }
+}
+
+/* ---- life ---- */
+
+void store_init(struct store *s, struct io *io, const struct store_backend *backend)
+{
+    s->io = io;
+    s->backend = backend;
+    s->next_row = 1;
+    s->warm_limit = STORE_WARM_BYTES;
+    s->past_limit = STORE_MAX_PAST;
+    list_init(&s->ops);
+    list_init(&s->woken);
+}
+
+void store_fini(struct store *s)
+{
+    struct err err = {0};
+
+    io_later_cancel(s->io, kicked, s);
+    err_set(&err, ERR_CANCELED, "the store was closed");
+    list_each (link, &s->ops) {
+        struct op *op = list_item(link, struct op, link);
+        list_del(&op->link);
+        if (op->done)
+            op->done(op->ctx, 0, op->err.code ? &op->err : &err);
+        op_free(op);
+    }
+    watches_fini(s);
+    vec_each (i, &s->racks) {
+        struct rack *r = s->racks.at[i];
+        assert(list_empty(&r->watches));
+        history_fini(r);
+        index_fini(r);
+        map_fini(&r->in_flight);
+        free((void *)(uintptr_t)r->name.at);
+        free(r);
+    }
+    vec_fini(&s->racks);
+    vec_fini(&s->by_id);
+    map_fini(&s->by_name);
+}
+
+void store_free(struct store *s)
+{
+    if (!s)
+        return;
+    s->backend->free(s);
+}

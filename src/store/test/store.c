@@ -1,0 +1,393 @@
+/* store.c - the tests of store/, on both backends
+ *
+ * A row's script is words: `+a 0` puts a to follow revision 0, `-a 3` removes it, `.` lets the
+ * loop run dry, `?` prints the list, `?2` the list as of revision 2, `!` closes the store and
+ * opens it again. Answers are printed as they come: a revision or the error's code.
+ */
+#include <ftw.h>
+#include <unistd.h>
+
+#include "base/testing.h"
+#include "io/io.h"
+#include "object/object.h"
+#include "schema/table.h"
+#include "store/store.h"
+
+static const struct kind thing = {
+    .api_version = S_INIT("v1"), .kind = S_INIT("Thing"), .id = -1};
+
+static int remove_one(const char *path, const struct stat *st unused, int flag unused,
+                      struct FTW *ftw unused)
+{
+    return remove(path);
+}
+
+struct world {
+    struct io *io;
+    struct store *store;
+    struct buf out;
+    char dir[64];
+    int n_puts;
+};
+
+static const struct kind *find_kind(void *ctx unused, struct str name)
+{
+    return str_eqz(name, "v1/Thing") ? &thing : NULL;
+}
+
+static void world_reopen(struct world *w)
+{
+    struct err err = {0};
+
+    store_free(w->store);
+    w->store = store_sqlite_open(w->io, w->dir, find_kind, NULL, &err);
+    check_samez(err_str(&err), "");
+}
+
+static struct world *world_new(bool on_disk)
+{
+    struct world *w = mem_zero(1, sizeof(*w));
+    struct err err = {0};
+
+    if (!on_disk) {
+        w->io = io_sim_new(1, (struct instant){SECOND_NS});
+        w->store = store_memory_new(w->io);
+        return w;
+    }
+    snprintf(w->dir, sizeof(w->dir), "/tmp/berth-store-XXXXXX");
+    check(mkdtemp(w->dir) != NULL);
+    w->io = io_real_new(&err);
+    world_reopen(w);
+    return w;
+}
+
+static void world_free(struct world *w)
+{
+    store_free(w->store);
+    io_free(w->io);
+    buf_fini(&w->out);
+    if (w->dir[0])
+        nftw(w->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    free(w);
+}
+
+static void answered(void *ctx, uint64_t revision, const struct err *err)
+{
+    struct world *w = ctx;
+
+    if (err)
+        buf_printf(&w->out, "%s ", err_name(err->code));
+    else
+        buf_printf(&w->out, "%" PRIu64 " ", revision);
+}
+
+static struct object *make(struct world *w, struct arena *a, struct str path)
+{
+    struct str ns = {0}, name;
+
+    if (!str_cut(path, '/', &ns, &name)) {
+        name = ns;
+        ns = str_of(NULL, 0);
+    }
+    struct json_obj meta = obj_in(a), o = obj_in(a);
+    obj_setz(&meta, "name", json_of_str(name));
+    if (ns.len)
+        obj_setz(&meta, "namespace", json_of_str(ns));
+    obj_setz(&meta, "uid", json_of_str(str_printf(a, "u-%.*s", STR_ARG(path))));
+    obj_setz(&o, "metadata", obj_done(&meta));
+    obj_setz(&o, "n", json_of_i64(++w->n_puts));
+    return object_new(&thing, json_new(a, obj_done(&o)));
+}
+
+static void list(struct world *w, struct arena *a, uint64_t revision)
+{
+    struct err err = {0};
+    struct object *o;
+
+    if (store_check(w->store, &thing, revision ? revision : store_revision(w->store), &err) <
+        0) {
+        buf_printf(&w->out, "%s ", err_name(err.code));
+        return;
+    }
+    struct store_walk walk = store_walk(w->store, a, &thing, S(""), S(""), revision);
+    buf_byte(&w->out, '[');
+    for (const char *gap = ""; (o = store_next(&walk)); gap = " ")
+        buf_printf(&w->out, "%s%.*s:%" PRIu64, gap, STR_ARG(object_path(o)),
+                   object_revision(o));
+    buf_add(&w->out, S("] "));
+}
+
+static void run_dry(struct world *w)
+{
+    for (int i = 0; i < 5000 && store_in_flight(w->store); i++) {
+        if (!io_turn(w->io) && store_in_flight(w->store))
+            usleep(200);
+        else if (w->dir[0])
+            usleep(100);
+    }
+    check_int(store_in_flight(w->store), 0);
+}
+
+static void step(struct world *w, struct arena *a, struct str verb, struct str arg)
+{
+    uint64_t n = 0;
+
+    str_to_u64(arg, &n);
+    struct str path = str_slice(verb, 1, verb.len);
+    if (verb.at[0] == '+' || verb.at[0] == '-') {
+        struct object *o = make(w, a, path);
+        (verb.at[0] == '+' ? store_put : store_delete)(w->store, o, n, answered, w);
+        object_unref(o);
+    } else if (verb.at[0] == '.') {
+        run_dry(w);
+    } else if (verb.at[0] == '?') {
+        uint64_t revision = 0;
+        str_to_u64(path, &revision);
+        list(w, a, revision);
+    } else if (verb.at[0] == '!') {
+        world_reopen(w);
+    }
+}
+
+static struct str play(struct world *w, struct arena *a, const char *script)
+{
+    struct str rest = str_from(script), word, arg;
+
+    buf_clear(&w->out);
+    while (rest.len) {
+        str_cut(rest, ' ', &word, &rest);
+        arg = str_of(NULL, 0);
+        if (word.at[0] == '+' || word.at[0] == '-')
+            str_cut(rest, ' ', &arg, &rest);
+        step(w, a, word, arg);
+    }
+    return str_trim(buf_str(&w->out));
+}
+
+static const struct {
+    const char *name, *script, *want;
+} puts_rows[] = {
+    {"the first put gets revision 1",         "+a 0 . ?",                                   "1 [a:1]"           },
+    {"answers come in the order of queueing", "+b 0 +a 0 .",                                "1 2"               },
+    {"nothing is visible before its turn",    "+a 0 ? .",                                   "[] 1"              },
+    {"one must say the version it follows",   "+a 0 . +a 1 . +a 1 .",                       "1 2 CONFLICT"      },
+    {"a second create is a conflict",         "+a 0 . +a 0 .",                              "1 CONFLICT"        },
+    {"a put in flight counts",                "+a 0 +a 0 +a 1 . ?",                         "1 CONFLICT 2 [a:2]"},
+    {"what is gone cannot be followed",       "+a 3 .",                                     "NOT_FOUND"         },
+    {"a removal has a revision of its own",   "+a 0 . -a 1 +b 0 . ?",                       "1 2 3 [b:3]"       },
+    {"a key may be made again at once",       "+a 0 . -a 1 +a 0 . ?",                       "1 2 3 [a:3]"       },
+    {"removing what is in flight twice",      "+a 0 -a 1 -a 1 .",                           "1 2 NOT_FOUND"     },
+    {"lists are in the order of the path",    "+b/a 0 +a/z 0 +a-b/c 0 . ?",
+     "1 2 3 [a-b/c:3 a/z:2 b/a:1]"                                                                              },
+    {"a list as of an old revision",          "+a 0 +b 0 +c 0 . +b 2 -a 1 +d 0 . ?3 ?4 ?5",
+     "1 2 3 4 5 6 [a:1 b:2 c:3] [a:1 b:4 c:3] [b:4 c:3]"                                                        },
+    {"a list of the future",                  "+a 0 . ?2",                                  "1 TIMEOUT"         },
+};
+
+static void play_rows(bool on_disk)
+{
+    scoped(arena_fini) struct arena a = {0};
+
+    for (size_t i = 0; i < countof(puts_rows); i++) {
+        test_case(puts_rows[i].name);
+        struct world *w = world_new(on_disk);
+        check_samez(play(w, &a, puts_rows[i].script), puts_rows[i].want);
+        world_free(w);
+    }
+}
+
+TEST(puts_in_memory)
+{
+    play_rows(false);
+}
+
+TEST(puts_on_disk)
+{
+    play_rows(true);
+}
+
+static void no_problem(void *ctx unused, struct str sentence)
+{
+    check_samez(sentence, "");
+}
+
+TEST(what_outlives_us)
+{
+    static const struct {
+        const char *name, *script, *want;
+    } cases[] = {
+        {"objects and their revisions",                         "+a 0 +n/b 0 . ! ?",        "1 2 [a:1 n/b:2]"   },
+        {"a removal stays one, its revision is not used again", "+a 0 . -a 1 . ! ? +b 0 .",
+         "1 2 [] 3"                                                                                             },
+        {"one may follow what was there",                       "+a 0 . ! +a 1 . ! ?",      "1 2 [a:2]"         },
+        {"old revisions are gone",                              "+a 0 +b 0 . ! ?1 ?2",      "1 2 GONE [a:1 b:2]"},
+        {"what was queued is written",                          "+a 0 ! ?",                 "CANCELED [a:1]"    },
+    };
+    scoped(arena_fini) struct arena a = {0};
+    struct err err = {0};
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        test_case(cases[i].name);
+        struct world *w = world_new(true);
+        check_samez(play(w, &a, cases[i].script), cases[i].want);
+        check_int(store_fsck(w->dir, no_problem, NULL, &err), 0);
+        world_free(w);
+    }
+}
+
+TEST(cold_values)
+{
+    scoped(arena_fini) struct arena a = {0};
+    struct world *w = world_new(true);
+
+    play(w, &a, "+a 0 . !");
+    struct object *o = store_get(w->store, &thing, S("a"));
+    check(!object_is_warm(o));
+    check_samez(object_uid(o), "u-a");
+    check_samez(object_bytes(o, &a),
+                "{\"metadata\":{\"resourceVersion\":\"1\",\"name\":\"a\",\"uid\":\"u-a\"},"
+                "\"n\":1}");
+    test_case("a replaced version keeps its own bytes");
+    world_reopen(w);
+    o = object_ref(store_get(w->store, &thing, S("a")));
+    play(w, &a, "+a 1 .");
+    check(str_has(object_bytes(o, &a), S("\"n\":1}")));
+    object_unref(o);
+    world_free(w);
+}
+
+TEST(refusals)
+{
+    scoped(arena_fini) struct arena a = {0};
+    struct err err = {0};
+    struct world *w = world_new(true);
+
+    test_case("a directory in use");
+    check(!store_sqlite_open(w->io, w->dir, find_kind, NULL, &err));
+    check_err(&err, ERR_EXISTS, "already in use");
+    test_case("a backup is a store");
+    play(w, &a, "+a 0 .");
+    const char *copy = str_z(&a, str_printf(&a, "%s/copy", w->dir));
+    check_int(store_backup(w->dir, copy, &err), 0);
+    check_int(store_backup(w->dir, copy, &err), -1);
+    check_err(&err, ERR_EXISTS, "exists already");
+    test_case("what cannot be a directory");
+    check(!store_sqlite_open(w->io, copy, find_kind, NULL, &err));
+    check_err(&err, ERR_IO, "cannot open");
+    world_free(w);
+}
+
+struct seen {
+    struct store_watch *watch;
+    struct buf out;
+    int wakes;
+};
+
+static void take_all(void *ctx)
+{
+    struct seen *s = ctx;
+    struct store_event e;
+    struct err err = {0};
+    int rc;
+
+    s->wakes++;
+    while ((rc = store_watch_next(s->watch, &e, &err)) == 1)
+        buf_printf(&s->out, "%c%.*s:%" PRIu64 " ", "+~-"[e.verb], STR_ARG(object_path(e.now)),
+                   e.revision);
+    if (rc < 0)
+        buf_printf(&s->out, "%s ", err_name(err.code));
+}
+
+TEST(watches)
+{
+    static const struct {
+        const char *name, *before, *ns, *one;
+        uint64_t from;
+        const char *after, *want;
+    } cases[] = {
+        {"from the present", "+a 0 .",      "",  "",  1, "+b 0 +a 1 -b 2 .",               "+b:2 ~a:3 -b:4"},
+        {"from the past",    "+a 0 +b 0 .", "",  "",  0, ".",                              "+a:1 +b:2"     },
+        {"from between",     "+a 0 +b 0 .", "",  "",  1, "+c 0 .",                         "+b:2 +c:3"     },
+        {"from the future",  "+a 0 .",      "",  "",  2, "+b 0 +c 0 .",                    "+c:3"          },
+        {"one namespace",    "",            "n", "",  0, "+n/a 0 +m/a 0 +na/a 0 +n/b 0 .", "+n/a:1 +n/b:4" },
+        {"one name",         "",            "n", "a", 0, "+n/a 0 +m/a 0 +n/ab 0 +n/a 1 .", "+n/a:1 ~n/a:4" },
+    };
+    scoped(arena_fini) struct arena a = {0};
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        test_case(cases[i].name);
+        struct world *w = world_new(false);
+        struct seen s = {0};
+        play(w, &a, cases[i].before);
+        s.watch = store_watch_new(w->store, &thing, str_from(cases[i].ns),
+                                  str_from(cases[i].one), cases[i].from, take_all, &s);
+        play(w, &a, cases[i].after);
+        while (io_turn(w->io))
+            ;
+        check_samez(str_trim(buf_str(&s.out)), cases[i].want);
+        check_int(store_watch_revision(s.watch), MAX(store_revision(w->store), cases[i].from));
+        store_watch_free(s.watch);
+        buf_fini(&s.out);
+        world_free(w);
+    }
+}
+
+TEST(slow_watch)
+{
+    scoped(arena_fini) struct arena a = {0};
+    struct world *w = world_new(false);
+    struct seen s = {0}, idle = {0};
+
+    test_case("one that takes nothing is overtaken; one that waits for other keys is not");
+    s.watch = store_watch_new(w->store, &thing, S(""), S(""), 0, take_all, &s);
+    idle.watch = store_watch_new(w->store, &thing, S("n"), S(""), 0, take_all, &idle);
+    for (int i = 0; i < STORE_MAX_EVENTS + 10; i++) {
+        struct object *o = make(w, &a, str_printf(&a, "k%d", i));
+        store_put(w->store, o, 0, NULL, NULL);
+        object_unref(o);
+        arena_reset(&a);
+    }
+    /* All become visible in one turn, before anybody is told. */
+    run_dry(w);
+    while (io_turn(w->io))
+        ;
+    check_samez(str_trim(buf_str(&s.out)), "GONE");
+    check_int(idle.wakes, 0);
+    play(w, &a, "+n/a 0 .");
+    while (io_turn(w->io))
+        ;
+    check_samez(str_trim(buf_str(&idle.out)),
+                str_z(&a, str_printf(&a, "+n/a:%d", STORE_MAX_EVENTS + 11)));
+    store_watch_free(s.watch);
+    store_watch_free(idle.watch);
+    buf_fini(&s.out);
+    buf_fini(&idle.out);
+    world_free(w);
+}
+
+TEST(many)
+{
+    scoped(arena_fini) struct arena a = {0};
+    struct world *w = world_new(false);
+
+    test_case("in any order of putting, lists are sorted and pages meet");
+    for (unsigned i = 0; i < 5000; i++) {
+        struct object *o = make(w, &a, str_printf(&a, "k%05u", i * 2654435761u % 100000u));
+        store_put(w->store, o, 0, NULL, NULL);
+        object_unref(o);
+    }
+    run_dry(w);
+    struct str after = S("");
+    size_t n = 0;
+    for (bool is_end = false; !is_end;) {
+        struct store_walk walk = store_walk(w->store, &a, &thing, S(""), after, 0);
+        struct object *o;
+        for (int i = 0; i < 7 && (o = store_next(&walk)); i++, n++) {
+            check(str_cmp(after, object_path(o)) < 0);
+            after = object_path(o);
+        }
+        is_end = !store_next(&walk);
+    }
+    check_int(n, store_count(w->store, &thing));
+    world_free(w);
+}
