@@ -5,25 +5,34 @@
 
 #include "json/json.h"
 
-/* How many bytes of [at, end) stand before the first that a JSON string cannot show as it is:
- * a control character, '"', '\\', or one that is not ASCII. Eight at a time; a borrow can only
- * blur bytes behind the first hit. */
-static inline const char *json_plain(const char *at, const char *end)
+/* Marks of the bytes, of eight in their order, that a JSON string cannot show as they are:
+ * control characters, '"', '\\', and what is not ASCII. Zero where there are none; the lowest
+ * mark is exact, a borrow can only blur those above it. */
+static inline uint64_t json_not_plain(uint64_t x)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
 
+    x = le64toh(x);
+    return (((x ^ ones * '"') - ones) | ((x ^ ones * '\\') - ones) | (x - ones * 0x20) | x) &
+           high;
+}
+
+static inline bool json_byte_is_plain(unsigned char c)
+{
+    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+}
+
+/* The first byte of [at, end) that is not plain, or end. */
+static inline const char *json_plain(const char *at, const char *end)
+{
     for (; end - at >= 8; at += 8) {
         uint64_t x;
         memcpy(&x, at, sizeof(x));
-        x = le64toh(x);
-        uint64_t hit =
-            (((x ^ ones * '"') - ones) | ((x ^ ones * '\\') - ones) | (x - ones * 0x20) | x) &
-            high;
-        if (hit)
-            return at + (__builtin_ctzll(hit) >> 3);
+        x = json_not_plain(x);
+        if (x)
+            return at + (__builtin_ctzll(x) >> 3);
     }
-    while (at < end && (unsigned char)*at >= 0x20 && (unsigned char)*at < 0x80 && *at != '"' &&
-           *at != '\\')
+    while (at < end && json_byte_is_plain((unsigned char)*at))
         at++;
     return at;
 }

@@ -5,6 +5,17 @@
 
 #define INDENT 2 /* spaces a level, in the pretty form */
 
+static inline char *room(struct buf *out, size_t n)
+{
+    return likely(out->cap - out->len >= n) ? out->at + out->len : buf_room(out, n);
+}
+
+static inline void put(struct buf *out, char c)
+{
+    *room(out, 1) = c;
+    out->len++;
+}
+
 /* ---- strings ---- */
 
 static void escape(struct buf *out, unsigned char c)
@@ -26,13 +37,9 @@ static void escape(struct buf *out, unsigned char c)
     out->len += 6;
 }
 
-void json_write_str(struct buf *out, struct str s)
+/* From the first byte on that cannot be shown as it is. */
+static void write_rest(struct buf *out, const char *at, const char *end)
 {
-    const char *at = s.at, *end = s.len ? s.at + s.len : s.at;
-    char *to = buf_room(out, s.len + 3);
-
-    *to++ = '"';
-    out->len++;
     while (at < end) {
         const char *plain = json_plain(at, end);
         buf_add(out, str_of(at, (size_t)(plain - at)));
@@ -51,7 +58,47 @@ void json_write_str(struct buf *out, struct str s)
             buf_add(out, str_of(at, i));
         at += i;
     }
-    buf_byte(out, '"');
+}
+
+/* Copies the plain bytes at the front of [*at, end) to `to`, which has room for them all and
+ * eight more; what follows the copy. */
+static inline char *copy_plain(char *to, const char **at, const char *end)
+{
+    const char *from = *at;
+    uint64_t x, hit;
+
+    for (; end - from >= 8; from += 8, to += 8) {
+        memcpy(&x, from, sizeof(x));
+        memcpy(to, &x, sizeof(x));
+        hit = json_not_plain(x);
+        if (hit) {
+            hit = (uint64_t)__builtin_ctzll(hit) >> 3;
+            *at = from + hit;
+            return to + hit;
+        }
+    }
+    for (; from < end && json_byte_is_plain((unsigned char)*from); from++)
+        *to++ = *from;
+    *at = from;
+    return to;
+}
+
+static inline void write_str(struct buf *out, struct str s)
+{
+    const char *at = s.at, *end = s.len ? s.at + s.len : s.at;
+    char *to = room(out, s.len + 10);
+
+    *to++ = '"';
+    to = copy_plain(to, &at, end);
+    out->len = (size_t)(to - out->at);
+    if (unlikely(at < end))
+        write_rest(out, at, end);
+    put(out, '"');
+}
+
+void json_write_str(struct buf *out, struct str s)
+{
+    write_str(out, s);
 }
 
 /* ---- numbers ---- */
@@ -93,26 +140,26 @@ static void write_value(struct buf *out, const struct json *v);
 
 static void write_array(struct buf *out, const struct json *v)
 {
-    buf_byte(out, '[');
+    put(out, '[');
     for (uint32_t i = 0; i < v->len; i++) {
         if (i)
-            buf_byte(out, ',');
+            put(out, ',');
         write_value(out, &v->items[i]);
     }
-    buf_byte(out, ']');
+    put(out, ']');
 }
 
 static void write_object(struct buf *out, const struct json *v)
 {
-    buf_byte(out, '{');
+    put(out, '{');
     for (uint32_t i = 0; i < v->len; i++) {
         if (i)
-            buf_byte(out, ',');
-        json_write_str(out, v->members[i].name);
-        buf_byte(out, ':');
+            put(out, ',');
+        write_str(out, v->members[i].name);
+        put(out, ':');
         write_value(out, &v->members[i].value);
     }
-    buf_byte(out, '}');
+    put(out, '}');
 }
 
 static void write_scalar(struct buf *out, const struct json *v)
@@ -128,7 +175,7 @@ static void write_scalar(struct buf *out, const struct json *v)
         json_write_f64(out, v->d);
         return;
     case JSON_STRING:
-        json_write_str(out, str_of(v->s, v->len));
+        write_str(out, str_of(v->s, v->len));
         return;
     default:
         buf_add(out, S("null"));
