@@ -1,4 +1,5 @@
-/* A text is refused, or its tree written and read again is the same tree. */
+/* A text is refused, or what is written of its tree reads back and is written the same again.
+ */
 #include "json/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -13,9 +14,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     struct str text = json_text(&a, v);
     const struct json *again = json_parse(&a, text, NULL, NULL);
-    assert(again && json_eq(v, again) && json_cmp(v, again) == 0);
+    assert(again);
     if (str_find(text, S("-0")) == STR_NONE) /* a negative zero comes back as an integer */
         assert(str_eq(json_text(&a, again), text));
+    v = again; /* large whole doubles are integers now, as in Go */
     assert(json_eq(json_sorted(&a, v), json_copy(&a, v)));
     struct buf pretty = buf_in(&a, text.len);
     json_write_pretty(&pretty, v);
