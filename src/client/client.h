@@ -51,6 +51,7 @@ struct client_patch_options {
     bool force;         /* CLIENT_APPLY only */
     bool dry_run;
 };
+/* `options` may be NULL but for CLIENT_APPLY, whose manager must be named. */
 void client_patch(struct client *c, const struct client_target *t, enum client_patch type,
                   const struct json *body, const struct client_patch_options *options,
                   client_done_fn *done, void *ctx);
@@ -61,6 +62,7 @@ struct client_delete_options {
     struct str resource_version; /* precondition, "" none */
     int64_t grace_s;             /* -1: the object's own */
 };
+/* `options` may be NULL: the object's own ways. */
 void client_delete(struct client *c, const struct client_target *t,
                    const struct client_delete_options *options, client_done_fn *done,
                    void *ctx);
@@ -79,7 +81,8 @@ struct client_list_answer {
     const struct err *err;
 };
 typedef void client_list_fn(void *ctx, const struct client_list_answer *answer);
-/* The whole list, in key order (pages are asked for and put together underneath). */
+/* `sel` may be NULL, here and below. The whole list, in key order (pages are asked for and put
+ * together underneath). */
 void client_list(struct client *c, const struct client_target *t,
                  const struct client_select *sel, client_list_fn *done, void *ctx);
 
@@ -128,6 +131,10 @@ struct client_ops {
 };
 struct client {
     const struct client_ops *ops;
+};
+/* The first member of an implementation's own watch; client.c fills it in. */
+struct client_watch {
+    struct client *client;
 };
 /* Ends it; calls under way are answered with ERR_CANCELED first. Accepts NULL. */
 void client_free(struct client *c);
