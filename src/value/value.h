@@ -5,5 +5,6 @@
 #include "value/int_or_string.h"
 #include "value/names.h"
 #include "value/quantity.h"
+#include "value/selector.h"
 #include "value/strs.h"
 #include "value/time.h"

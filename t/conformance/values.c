@@ -357,7 +357,137 @@ static void int_or_string_case(struct conf *t, const struct json *c)
         conf_fail(t, "percent", is_percent ? S("true") : S("false"), S("the other"));
 }
 
+/* ---- selectors ---- */
+
+static void labels_parsed(struct conf *t, const struct json *c)
+{
+    const struct json *want = json_getz(c, "want");
+    struct selector s;
+    struct err err = {0};
+    int rc;
+
+    if (str_eq(field(c, "op"), S("labelSelector")))
+        rc = selector_of_json(t->arena, json_getz(c, "labelSelector"), &s, &err);
+    else
+        rc = selector_parse(t->arena, field(c, "selector"), &s, &err);
+    if (!same_outcome(t, want, rc, &err))
+        return;
+    conf_same_str(t, "canonical", selector_text(t->arena, &s), field(want, "canonical"));
+    if (s.matches_nothing != json_bool(json_getz(want, "matchesNothing"), false))
+        conf_fail(t, "matchesNothing", s.matches_nothing ? S("true") : S("false"),
+                  S("the other"));
+}
+
+static void fields_parsed(struct conf *t, const struct json *c)
+{
+    const struct json *want = json_getz(c, "want");
+    struct field_selector s;
+    struct err err = {0};
+
+    if (same_outcome(t, want, field_selector_parse(t->arena, field(c, "selector"), &s, &err),
+                     &err))
+        conf_same_str(t, "canonical", field_selector_text(t->arena, &s),
+                      field(want, "canonical"));
+}
+
+static void same_match(struct conf *t, const struct json *c, bool got)
+{
+    struct json v = json_of_bool(got), absent = json_of_bool(false);
+    const struct json *want = json_path(c, "want", "match", NULL);
+
+    conf_same(t, "match", &v, want ? want : &absent);
+}
+
+static void labels_matched(struct conf *t, const struct json *c)
+{
+    struct selector s;
+    struct err err = {0};
+
+    if (selector_parse(t->arena, field(c, "selector"), &s, &err) < 0)
+        conf_fail(t, "cannot read", err_str(&err), field(c, "selector"));
+    else
+        same_match(t, c, selector_matches_json(&s, json_getz(c, "labels")));
+}
+
+struct fields {
+    const struct json *at;
+};
+
+static struct str get_field(void *ctx, struct str name)
+{
+    const struct fields *f = ctx;
+
+    return json_str(json_get(f->at, name));
+}
+
+static void fields_matched(struct conf *t, const struct json *c)
+{
+    struct fields fields = {json_getz(c, "fields")};
+    struct field_selector s;
+    struct err err = {0};
+
+    if (field_selector_parse(t->arena, field(c, "selector"), &s, &err) < 0)
+        conf_fail(t, "cannot read", err_str(&err), field(c, "selector"));
+    else
+        same_match(t, c, field_selector_matches(&s, get_field, &fields));
+}
+
+/* Two lists of {type, field} as multisets; `strip` counts the leading names that do not
+ * matter. */
+static void same_errors(struct conf *t, const struct field_errors *got, const struct json *want)
+{
+    VEC(struct json) left = {0};
+    struct buf extra = buf_in(t->arena, 64);
+
+    json_each (i, want)
+        vec_push_in(t->arena, &left, *json_at(want, i));
+    vec_each (k, &got->list) {
+        const struct field_error *e = &got->list.at[k];
+        size_t i = 0;
+        while (i < left.len && !(str_eq(json_str(json_getz(&left.at[i], "type")),
+                                        field_error_reason(e->type)) &&
+                                 str_eq(json_str(json_getz(&left.at[i], "field")), e->path)))
+            i++;
+        if (i < left.len)
+            vec_remove(&left, i);
+        else
+            buf_printf(&extra, "%.*s %.*s; ", STR_ARG(field_error_reason(e->type)),
+                       STR_ARG(field_error_text(t->arena, e)));
+    }
+    if (left.len || extra.len) {
+        struct json_arr rest = arr_in(t->arena);
+        vec_each (i, &left)
+            arr_add(&rest, left.at[i]);
+        struct json missing = arr_done(&rest);
+        conf_fail(t, "errors", buf_str(&extra), json_text(t->arena, &missing));
+    }
+}
+
+static void requirement_checked(struct conf *t, const struct json *c)
+{
+    struct field_errors e = field_errors_in(t->arena);
+
+    selector_check_term(&e, NULL, field(c, "key"), field(c, "operator"),
+                        str_list_of(t->arena, json_getz(c, "values")));
+    same_errors(t, &e, json_path(c, "want", "errors", NULL));
+}
+
+static void selector_case(struct conf *t, const struct json *c)
+{
+    static const struct op ops[] = {
+        {"parseLabels",   labels_parsed      },
+        {"labelSelector", labels_parsed      },
+        {"parseFields",   fields_parsed      },
+        {"matchLabels",   labels_matched     },
+        {"matchFields",   fields_matched     },
+        {"requirement",   requirement_checked},
+    };
+
+    run_op(t, c, field(c, "op"), ops, countof(ops));
+}
+
 static const struct conf_file files[] = {
+    {"selectors",     selector_case,      NULL},
     {"quantity",      quantity_case,      NULL},
     {"names",         name_case,          NULL},
     {"times",         time_case,          NULL},
