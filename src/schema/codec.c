@@ -109,9 +109,12 @@ static bool decode_map(struct arena *a, const struct schema *value, const struct
     return true;
 }
 
-static bool decode_time(const struct json *v, struct instant *out)
+static bool decode_time(const struct schema *s, const struct json *v, struct instant *out)
 {
-    return v->type == JSON_STRING && v->len && time_parse_micro(json_str(v), out, NULL) == 0;
+    bool is_micro = s->type == SCHEMA_MICRO_TIME;
+
+    return v->type == JSON_STRING && v->len &&
+           (is_micro ? time_parse_micro : time_parse)(json_str(v), out, NULL) == 0;
 }
 
 static bool decode_scalar(struct arena *a, const struct schema *s, const struct json *v,
@@ -140,7 +143,7 @@ static bool decode_scalar(struct arena *a, const struct schema *s, const struct 
         return v->type == JSON_STRING || v->type == JSON_INT || v->type == JSON_DOUBLE;
     case SCHEMA_TIME:
     case SCHEMA_MICRO_TIME:
-        return decode_time(v, out);
+        return decode_time(s, v, out);
     case SCHEMA_DURATION:
         return v->type == JSON_STRING && span_parse(json_str(v), out, NULL) == 0;
     case SCHEMA_INT_OR_STRING:

@@ -28,7 +28,7 @@ static bool is_date_time(struct str text)
 {
     struct instant t;
 
-    return time_parse_micro(text, &t, NULL) == 0;
+    return time_parse(text, &t, NULL) == 0;
 }
 
 static bool is_date(struct str text)
