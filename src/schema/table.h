@@ -133,7 +133,9 @@ enum {
     RULE_MAX_BYTES = 1 << 12, /* of a string; our own, for upstream's maxBytes */
 };
 
-/* Validation of one node. */
+/* Validation of one node. In native kinds an empty text or number in a field that is neither
+ * FIELD_REQUIRED nor FIELD_POINTER counts as absent: enums and formats do not judge it, and its
+ * default replaces it. */
 struct schema_rules {
     uint32_t has;                              /* RULE_* */
     struct json minimum, maximum, multiple_of; /* numbers as written */
@@ -164,6 +166,7 @@ enum {
     FIELD_FIXED = 1 << 3,     /* an update must not change it */
     FIELD_TYPE_META = 1 << 4, /* apiVersion or kind of a whole object */
     FIELD_FIXED_ONCE_SET = 1 << 5, /* may be set once, then neither changed nor taken out */
+    FIELD_NEEDED = 1 << 7,         /* absent is an error where the whole is of a custom kind */
     FIELD_OUTPUT = 1 << 6,         /* written by the server only */
 };
 
@@ -195,9 +198,13 @@ struct schema {
     bool nullable;
     bool preserve_unknown; /* what is not declared is kept */
     bool embedded;         /* a whole object: apiVersion, kind, metadata checked */
-    bool retain_keys; /* strategic merge: this object's $retainKeys (list items: each one's) */
-    bool proto_items; /* in protobuf a message {1 items}: a list that is a map's value */
-    bool untyped;     /* a CRD's node without `type` (ANY, or OBJECT known by its fields) */
+    bool retain_keys;  /* strategic merge: this object's $retainKeys (list items: each one's) */
+    bool proto_items;  /* in protobuf a message {1 items}: a list that is a map's value */
+    bool rules_native; /* the rules hold under native kinds only: this type is of a native kind,
+                        */
+    bool def_native;   /*   and a CRD that embeds it knows neither; the same of the default */
+    bool skip_defaults; /* this object's own fields get no defaults here; deeper ones do */
+    bool untyped;       /* a CRD's node without `type` (ANY, or OBJECT known by its fields) */
 
     uint16_t n_fields, n_keys;
     uint32_t size;                     /* of the C value, see above; 0: no C view */
@@ -213,6 +220,8 @@ struct schema {
     struct str group_version; /* where the struct type is declared: "batch/v1" */
     struct str doc;           /* of the type */
     struct str check;         /* function of api/ for rules that a line cannot say, or "" */
+    struct str defaults;      /* the same for defaults that depend on other fields; runs before
+                                 those of the lines */
 };
 
 #define MAP_VALUE_AT sizeof(struct str) /* the value's offset in a map's entry */
@@ -270,7 +279,7 @@ struct kind {
     const struct str *verbs; /* of the kind itself */
     uint16_t n_subresources, n_verbs;
     uint16_t n_columns, n_selectable;
-    const struct kind_column *columns; /* with Name; empty: Name and the default of the style */
+    const struct kind_column *columns; /* all of them, Name too */
     const struct str *selectable; /* field selectors beside metadata.name, metadata.namespace */
     const struct schema *schema; /* of the whole object; its fields are apiVersion, kind, ... */
     const struct kind *storage;  /* as which it is stored: itself, or another version */

@@ -12,11 +12,9 @@
  */
 #pragma once
 
-#include "base/base.h"
 #include "value/int_or_string.h"
 #include "value/strs.h"
-
-struct json;
+#include "json/json.h"
 
 /* The number of a field's bit: generated structs carry it as the size of an empty array. */
 #define FIELD_BIT(p, field) (sizeof((p)->field##_bit_[0]) - 1)
@@ -83,6 +81,14 @@ struct instant_entry {
 };
 struct instant_map {
     struct instant_entry *at;
+    size_t len;
+};
+struct json_entry {
+    struct str key;
+    struct json value;
+};
+struct json_map {
+    struct json_entry *at;
     size_t len;
 };
 struct str_list_entry {
