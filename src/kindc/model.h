@@ -158,7 +158,7 @@ struct kind_model {
     VEC(struct column) columns;
     VEC(struct subresource) subresources;
     struct str scale[3];
-    bool namespaced, cluster, unstored, no_meta, generation, status, has_scale, no_name;
+    bool namespaced, cluster, unstored, hidden, no_meta, generation, status, has_scale, no_name;
     int line;
 };
 

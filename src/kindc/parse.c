@@ -539,7 +539,7 @@ static int parse_verbs(struct parser *p)
 
 static int parse_stored_as(struct parser *p)
 {
-    return parse_text(p, "the stored version (v1beta2)", &p->kind->stored_as);
+    return parse_text(p, "the stored group and version", &p->kind->stored_as);
 }
 
 static int parse_convert(struct parser *p)
@@ -698,6 +698,8 @@ static int kind_words(struct parser *p, struct kind_model *k)
             k->cluster = true;
         else if (take_word(p, "unstored"))
             k->unstored = true;
+        else if (take_word(p, "hidden"))
+            k->hidden = true;
         else if (take_word(p, "nometa"))
             k->no_meta = true;
         else if (take_word(p, "generation"))

@@ -289,8 +289,7 @@ static int check_kind(struct resolver *r, const struct kind_model *k)
         return 0;
     vec_each (i, &r->m->files) {
         const struct kind_file *f = r->m->files.at[i];
-        if (str_eq(f->group, r->f->group) && str_eq(f->version, k->stored_as) &&
-            struct_in(f, k->name))
+        if (str_eq(f->api_version, k->stored_as) && struct_in(f, k->name))
             return 0;
     }
     return fail(r, k->line, "kind '%.*s' is to be stored as %.*s, which does not have it",

@@ -514,7 +514,7 @@ static const struct struct_type *stored_root(const struct writer *w, const struc
 {
     vec_each (i, &w->m->files) {
         const struct kind_file *f = w->m->files.at[i];
-        if (!str_eq(f->group, w->f->group) || !str_eq(f->version, k->stored_as))
+        if (!str_eq(f->api_version, k->stored_as))
             continue;
         vec_each (j, &f->kinds) {
             if (str_eq(f->kinds.at[j].name, k->name))
@@ -560,9 +560,8 @@ static void write_kind(struct writer *w, const struct kind_model *k)
                STR_ARG(c_upper(w->a, k->root->c_name)),
                w->f->custom ? "KIND_CUSTOM" : "KIND_NATIVE");
     buf_printf(
-        out,
-        ".namespaced = %d, .status = %d, .stored = %d, .generation = %d, .served = true,\n",
-        k->namespaced, k->status, !k->unstored, k->generation);
+        out, ".namespaced = %d, .status = %d, .stored = %d, .generation = %d, .served = %d,\n",
+        k->namespaced, k->status, !k->unstored, k->generation, !k->hidden);
     if (k->has_scale) {
         buf_printf(out, "    .scale = &(const struct kind_scale){");
         write_str(out, "spec_path", k->scale[0]);

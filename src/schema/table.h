@@ -273,7 +273,7 @@ struct kind {
     bool status;     /* has the status subresource */
     bool stored;     /* false: answered and forgotten, such as SubjectAccessReview */
     bool generation; /* metadata.generation counts changes of the spec */
-    bool served;
+    bool served; /* false: a body only, without a URL of its own (DeleteOptions, Eviction) */
     const struct kind_scale *scale; /* or NULL */
     const struct kind_subresource *subresources;
     const struct str *verbs; /* of the kind itself */
