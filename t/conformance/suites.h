@@ -2,9 +2,13 @@
 #pragma once
 
 extern const struct conf_suite suite_json;
+extern const struct conf_suite suite_json_patch;
+extern const struct conf_suite suite_patch;
 extern const struct conf_suite suite_values;
 
 static const struct conf_suite *const suites[] = {
     &suite_json,
+    &suite_json_patch,
+    &suite_patch,
     &suite_values,
 };
