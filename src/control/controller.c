@@ -1,0 +1,320 @@
+/* controller.c - runs a reconcile for each key that is ready, and awaits what it started
+ *
+ *     take ──▶ run: reconcile() ──▶ writes under way ──▶ last answer ──▶ done or back-off
+ */
+#include "control/cache_priv.h"
+#include "control/controller_priv.h"
+#include "control/workqueue.h"
+
+#include "api/kinds.h"
+#include "io/io.h"
+#include "object/object.h"
+
+#define DEFAULT_BUSY 64
+#define RUNS_A_TURN 32 /* then others get their turn */
+
+struct controller {
+    struct control *control;
+    struct controller_config config;
+    struct workqueue *queue;
+    struct list runs; /* those that await answers */
+    VEC(struct source *) sources;
+    bool has_started;
+};
+
+struct run {
+    struct step step; /* first: a step is its run */
+    struct arena arena;
+    struct list in_runs;
+    int n_pending;   /* writes not yet answered */
+    bool is_looking; /* reconcile() has not returned */
+    bool has_failed;
+    struct span again; /* 0: not asked for */
+};
+
+struct write {
+    struct run *run;
+    const struct kind *kind;
+    struct str path, uid; /* for deletes; in the run's arena */
+    bool is_delete;
+    step_done_fn *done;
+    void *ctx;
+};
+
+/* What turns a change of one kind into a key. */
+struct source {
+    struct controller *controller;
+    const struct kind *kind;
+};
+
+static void work(void *ctx);
+
+struct controller *controller_new(struct control *control,
+                                  const struct controller_config *config)
+{
+    struct controller *c = mem_zero(1, sizeof(*c));
+
+    *c = (struct controller){.control = control, .config = *config};
+    if (c->config.max_busy == 0)
+        c->config.max_busy = DEFAULT_BUSY;
+    list_init(&c->runs);
+    c->queue = workqueue_new(control_io(control), work, c);
+    control_add_controller(control, c);
+    if (control_is_ready(control))
+        controller_start(c);
+    return c;
+}
+
+static void run_free(struct run *r)
+{
+    list_del(&r->in_runs);
+    arena_fini(&r->arena);
+    free(r);
+}
+
+void controller_free(struct controller *c)
+{
+    io_later_cancel(control_io(c->control), work, c);
+    list_each (p, &c->runs)
+        run_free(list_item(p, struct run, in_runs));
+    workqueue_free(c->queue);
+    vec_each (i, &c->sources)
+        free(c->sources.at[i]);
+    vec_fini(&c->sources);
+    free(c);
+}
+
+void controller_start(struct controller *c)
+{
+    if (c->has_started)
+        return;
+    c->has_started = true;
+    io_later(control_io(c->control), work, c);
+}
+
+size_t controller_depth(const struct controller *c)
+{
+    return workqueue_len(c->queue);
+}
+
+const char *controller_name(const struct controller *c)
+{
+    return c->config.name;
+}
+
+/* ---- keys ---- */
+
+void controller_queue(struct controller *c, struct str key)
+{
+    workqueue_add(c->queue, key);
+}
+
+void controller_queue_after(struct controller *c, struct str key, struct span after)
+{
+    workqueue_add_after(c->queue, key, after);
+}
+
+void controller_queue_object(struct controller *c, const struct object *o)
+{
+    controller_queue(c, object_path(o));
+}
+
+static void own_changed(void *ctx, struct cache_event *e)
+{
+    controller_queue_object(ctx, e->now ? e->now : e->old);
+}
+
+void controller_watch(struct controller *c, const struct kind *kind)
+{
+    cache_subscribe(control_cache(c->control, kind), own_changed, c);
+}
+
+static void queue_owner(struct source *s, struct object *o, const struct json *tree)
+{
+    scoped(arena_fini) struct arena a = arena_sized(512);
+    const struct json *owners = json_path(tree, "metadata", "ownerReferences", NULL);
+
+    json_each (i, owners) {
+        const struct json *owner = json_at(owners, i);
+        if (json_bool(json_getz(owner, "controller"), false) &&
+            str_eq(json_str(json_getz(owner, "apiVersion")), s->kind->api_version) &&
+            str_eq(json_str(json_getz(owner, "kind")), s->kind->kind))
+            controller_queue(s->controller,
+                             path_of(&a, s->kind->namespaced ? object_key(o).ns : S(""),
+                                     json_str(json_getz(owner, "name"))));
+    }
+}
+
+static void owned_changed(void *ctx, struct cache_event *e)
+{
+    if (e->now)
+        queue_owner(ctx, e->now, cache_event_now(e));
+    if (e->old)
+        queue_owner(ctx, e->old, cache_event_old(e));
+}
+
+void controller_watch_owned(struct controller *c, const struct kind *owned,
+                            const struct kind *kind)
+{
+    struct source *s = mem_zero(1, sizeof(*s));
+
+    *s = (struct source){c, kind};
+    vec_push(&c->sources, s);
+    cache_subscribe(control_cache(c->control, owned), owned_changed, s);
+}
+
+/* ---- runs ---- */
+
+static void end_run(struct run *r)
+{
+    struct controller *c = r->step.controller;
+
+    if (r->again.ns && !r->has_failed)
+        workqueue_add_after(c->queue, r->step.key, r->again);
+    workqueue_done(c->queue, r->step.key, r->has_failed);
+    run_free(r);
+    if (c->has_started && workqueue_busy(c->queue) + 1 == c->config.max_busy)
+        io_later(control_io(c->control), work, c); /* a place is free again */
+}
+
+static void start_run(struct controller *c, struct str key)
+{
+    struct run *r = mem_zero(1, sizeof(*r));
+    struct err err = {0};
+
+    r->arena = arena_sized(8 << 10);
+    r->step = (struct step){.controller = c,
+                            .control = c->control,
+                            .ctx = c->config.ctx,
+                            .arena = &r->arena,
+                            .key = key,
+                            .now = io_now(control_io(c->control))};
+    if (!str_cut(key, '/', &r->step.ns, &r->step.name)) {
+        r->step.name = key;
+        r->step.ns = S("");
+    }
+    list_add(&c->runs, &r->in_runs);
+    r->is_looking = true;
+    if (c->config.reconcile(&r->step, &err) < 0) {
+        log_debug("reconcile failed", "controller=%s key=%.*s why=\"%s\"", c->config.name,
+                  STR_ARG(key), err.text);
+        r->has_failed = true;
+    }
+    r->is_looking = false;
+    if (r->n_pending == 0)
+        end_run(r);
+}
+
+static void work(void *ctx)
+{
+    struct controller *c = ctx;
+    struct str key;
+
+    if (!c->has_started)
+        return;
+    for (int n = 0; workqueue_busy(c->queue) < c->config.max_busy; n++) {
+        if (n == RUNS_A_TURN) {
+            io_later(control_io(c->control), work, c);
+            return;
+        }
+        if (!workqueue_take(c->queue, &key))
+            return;
+        start_run(c, key);
+    }
+}
+
+void step_again(struct step *s, struct span after)
+{
+    struct run *r = container_of(s, struct run, step);
+
+    if (r->again.ns == 0 || after.ns < r->again.ns)
+        r->again = (struct span){MAX(after.ns, INT64_C(1))};
+}
+
+void step_ignore_error(struct step *s)
+{
+    container_of(s, struct run, step)->has_failed = false;
+}
+
+/* ---- writes ---- */
+
+static void keep_cache_fresh(struct write *w, const struct client_answer *answer)
+{
+    struct cache *cache = control_cache_if_any(w->run->step.control, w->kind);
+
+    if (!cache || answer->err)
+        return;
+    if (answer->object)
+        cache_offer(cache, answer->object);
+    else if (w->is_delete)
+        cache_forget(cache, w->path, w->uid);
+}
+
+static void write_done(void *ctx, const struct client_answer *answer)
+{
+    struct write *w = ctx;
+    struct run *r = w->run;
+
+    if (answer->err && answer->err->code == ERR_CANCELED)
+        return; /* we are being freed */
+    keep_cache_fresh(w, answer);
+    if (answer->err && !(w->is_delete && answer->err->code == ERR_NOT_FOUND)) {
+        log_debug("write failed", "controller=%s key=%.*s why=\"%s\"",
+                  r->step.controller->config.name, STR_ARG(r->step.key), answer->err->text);
+        r->has_failed = true;
+    }
+    if (w->done)
+        w->done(&r->step, w->ctx, answer);
+    if (--r->n_pending == 0 && !r->is_looking)
+        end_run(r);
+}
+
+static struct write *write_new(struct step *s, const struct kind *kind, step_done_fn *done,
+                               void *ctx)
+{
+    struct run *r = container_of(s, struct run, step);
+    struct write *w = arena_new(s->arena, struct write);
+
+    *w = (struct write){.run = r, .kind = kind, .done = done, .ctx = ctx};
+    r->n_pending++;
+    return w;
+}
+
+void step_create(struct step *s, const struct kind *kind, struct str ns,
+                 const struct json *body, step_done_fn *done, void *ctx)
+{
+    struct client_target t = {.kind = kind, .ns = ns};
+
+    client_create(control_client(s->control), &t, body, write_done,
+                  write_new(s, kind, done, ctx));
+}
+
+void step_update(struct step *s, const struct kind *kind, struct str ns, struct str name,
+                 struct str subresource, const struct json *body, step_done_fn *done, void *ctx)
+{
+    struct client_target t = {.kind = kind, .ns = ns, .name = name, .subresource = subresource};
+
+    client_update(control_client(s->control), &t, body, write_done,
+                  write_new(s, kind, done, ctx));
+}
+
+void step_patch(struct step *s, const struct client_target *t, enum client_patch type,
+                const struct json *body, const struct client_patch_options *options,
+                step_done_fn *done, void *ctx)
+{
+    client_patch(control_client(s->control), t, type, body, options, write_done,
+                 write_new(s, t->kind, done, ctx));
+}
+
+void step_delete(struct step *s, const struct client_target *t,
+                 const struct client_delete_options *options, step_done_fn *done, void *ctx)
+{
+    struct write *w = write_new(s, t->kind, done, ctx);
+    struct cache *cache = control_cache_if_any(s->control, t->kind);
+    struct object *o = cache ? cache_get(cache, t->ns, t->name) : NULL;
+
+    w->is_delete = true;
+    w->path = str_copy(s->arena, path_of(s->arena, t->ns, t->name));
+    w->uid = o ? str_copy(s->arena, object_uid(o)) : S("");
+    client_delete(control_client(s->control), t, options, write_done, w);
+}

@@ -1,0 +1,16 @@
+/* controller_priv.h - the parts of control/ among themselves */
+#pragma once
+
+#include "control/control.h"
+
+struct event_book;
+
+/* The caches are ready: what is queued may run. */
+void controller_start(struct controller *c);
+void controller_free(struct controller *c);
+void control_add_controller(struct control *c, struct controller *controller);
+struct str control_component(const struct control *c);
+struct event_book *control_events(const struct control *c);
+
+struct event_book *event_book_new(struct control *c);
+void event_book_free(struct event_book *b);

@@ -1,0 +1,107 @@
+/* job_index.c - sets of completion indexes */
+#include "controllers/job_index.h"
+
+typedef VEC(struct index_range) range_vec;
+
+static struct index_set done(const range_vec *v)
+{
+    struct index_set s = {.at = v->at, .len = v->len};
+
+    for (size_t i = 0; i < v->len; i++)
+        s.total += (int64_t)v->at[i].last - v->at[i].first + 1;
+    return s;
+}
+
+/* Appends a range that begins at or behind the last one's beginning. */
+static void append(struct arena *a, range_vec *v, int32_t first, int32_t last)
+{
+    if (v->len && (int64_t)first <= (int64_t)vec_last(v).last + 1) {
+        vec_last(v).last = MAX(vec_last(v).last, last);
+        return;
+    }
+    vec_push_in(a, v, (struct index_range){first, last});
+}
+
+struct index_set index_set_parse(struct arena *a, struct str text, int32_t completions)
+{
+    range_vec v = {0};
+    struct str piece, start, end;
+    int64_t first, last;
+
+    while (text.len) {
+        str_cut(text, ',', &piece, &text);
+        bool has_end = str_cut(piece, '-', &start, &end);
+        str_cut(end, '-', &end, &piece); /* more parts are ignored */
+        if (!str_to_i64(start, &first) || first > INT32_MAX || first < INT32_MIN)
+            continue;
+        if (first >= completions)
+            break;
+        last = first;
+        if (has_end && (!str_to_i64(end, &last) || last > INT32_MAX))
+            continue;
+        append(a, &v, (int32_t)first, (int32_t)MIN(last, (int64_t)completions - 1));
+    }
+    return done(&v);
+}
+
+bool index_set_has(const struct index_set *s, int32_t index)
+{
+    size_t from = 0, to = s->len;
+
+    while (from < to) {
+        size_t mid = (from + to) / 2;
+        if (index < s->at[mid].first)
+            to = mid;
+        else if (index > s->at[mid].last)
+            from = mid + 1;
+        else
+            return true;
+    }
+    return false;
+}
+
+struct index_set index_set_with(struct arena *a, const struct index_set *s,
+                                const int32_t *indexes, size_t n)
+{
+    range_vec v = {0};
+    size_t i = 0, k = 0;
+
+    while (i < s->len || k < n) {
+        if (k == n || (i < s->len && s->at[i].first <= indexes[k])) {
+            append(a, &v, s->at[i].first, s->at[i].last);
+            i++;
+        } else {
+            append(a, &v, indexes[k], indexes[k]);
+            k++;
+        }
+    }
+    return done(&v);
+}
+
+struct str index_set_text(struct arena *a, const struct index_set *s)
+{
+    struct buf b = buf_in(a, 16 * s->len + 1);
+
+    for (size_t i = 0; i < s->len; i++) {
+        if (i)
+            buf_byte(&b, ',');
+        buf_i64(&b, s->at[i].first);
+        if (s->at[i].last == s->at[i].first)
+            continue;
+        buf_byte(&b, s->at[i].last == s->at[i].first + 1 ? ',' : '-');
+        buf_i64(&b, s->at[i].last);
+    }
+    return buf_str(&b);
+}
+
+static int by_value(const void *x, const void *y)
+{
+    int32_t a = *(const int32_t *)x, b = *(const int32_t *)y;
+
+    return (a > b) - (a < b);
+}
+
+void index_sort(int32_t *indexes, size_t n)
+{
+    sort_stable(indexes, n, sizeof(*indexes), by_value);
+}

@@ -1,0 +1,27 @@
+/* job_index.h - sets of completion indexes, as a Job's status writes them: "1,3-5,7"
+ *
+ * Sorted intervals that do not touch. Reading is lenient and clipped to `completions`, as
+ * upstream reads what is stored (jobs reference 1.6).
+ */
+#pragma once
+
+#include "base/base.h"
+
+struct index_range {
+    int32_t first, last;
+};
+struct index_set {
+    const struct index_range *at;
+    size_t len;
+    int64_t total; /* indexes in it */
+};
+
+struct index_set index_set_parse(struct arena *a, struct str text, int32_t completions);
+bool index_set_has(const struct index_set *s, int32_t index);
+/* With more indexes, in ascending order; repeats are allowed. */
+struct index_set index_set_with(struct arena *a, const struct index_set *s,
+                                const int32_t *indexes, size_t n);
+/* Three or more in a row become first-last; two a,b. */
+struct str index_set_text(struct arena *a, const struct index_set *s);
+/* Sorts ascending. */
+void index_sort(int32_t *indexes, size_t n);
