@@ -8,12 +8,14 @@ TEST(kind_find)
     static const struct {
         const char *api_version, *kind, *plural;
     } cases[] = {
-        {"v1",                           "Pod",         "pods"        },
-        {"v1",                           "Binding",     "bindings"    },
-        {"batch/v1",                     "Job",         "jobs"        },
-        {"batch/v1",                     "CronJob",     "cronjobs"    },
-        {"events.k8s.io/v1",             "Event",       "events"      },
-        {"rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles"},
+        {"v1",                                "Pod",         "pods"        },
+        {"v1",                                "Binding",     "bindings"    },
+        {"batch/v1",                          "Job",         "jobs"        },
+        {"batch/v1",                          "CronJob",     "cronjobs"    },
+        {"events.k8s.io/v1",                  "Event",       "events"      },
+        {"rbac.authorization.k8s.io/v1",      "ClusterRole", "clusterroles"},
+        {"kueue.x-k8s.io/v1beta2",            "Workload",    "workloads"   },
+        {"visibility.kueue.x-k8s.io/v1beta2", "LocalQueue",  "localqueues" },
     };
 
     for (size_t i = 0; i < countof(cases); i++) {

@@ -1,6 +1,7 @@
 /* kinds.c - what holds of every table that kindc writes */
 #include "api/batch_v1.h"
 #include "api/find.h"
+#include "api/kueue_v1beta2.h"
 #include "base/testing.h"
 
 static size_t n_fields;
@@ -101,4 +102,28 @@ TEST(kinds_presence)
     check_int(spec.set, UINT64_C(1) << schema_field(&schema_job_spec, S("suspend"))->bit);
     check(IS_SET(&spec, suspend) && !IS_SET(&spec, completions));
     check_samez(COMPLETION_MODE_INDEXED, "Indexed");
+}
+
+/* Kueue's kinds behave as CRDs; the older version is stored as the newer. */
+TEST(kinds_workload_table)
+{
+    const struct kind *old = kind_of(S("kueue.x-k8s.io/v1beta1"), S("Workload"));
+    const struct schema *spec = schema_field(kind_kueue_workload.schema, S("spec"))->type;
+    const struct schema *sets = schema_field(spec, S("podSets"))->type;
+
+    check_int(kind_kueue_workload.style, KIND_CUSTOM);
+    check_int(kind_kueue_workload.schema->rules->n_cel, 7);
+    check(old->storage == &kind_kueue_workload);
+    check_samez(old->convert, "kueue_workload");
+    check_int(sets->list_type, LIST_MAP);
+    check_int(sets->rules->max_items, 18);
+    check_samez(schema_field(sets->item, S("name"))->type->def->type == JSON_STRING
+                    ? json_str(schema_field(sets->item, S("name"))->type->def)
+                    : S(""),
+                "main");
+    /* what only native kinds know of a pod does not hold here */
+    check(schema_field(&schema_pod_spec, S("restartPolicy"))->type->def_native);
+    check(schema_field(&schema_container, S("name"))->type->rules_native);
+    check(!schema_field(spec, S("active"))->type->def_native);
+    check(!schema_field(&schema_container_port, S("protocol"))->type->def_native);
 }
