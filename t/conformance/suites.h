@@ -1,11 +1,13 @@
 /* suites.h - every suite, by the name of its folder in the conformance data */
 #pragma once
 
+extern const struct conf_suite suite_http;
 extern const struct conf_suite suite_job;
 extern const struct conf_suite suite_json;
 extern const struct conf_suite suite_values;
 
 static const struct conf_suite *const suites[] = {
+    &suite_http,
     &suite_job,
     &suite_json,
     &suite_values,

@@ -1,6 +1,8 @@
 /* values.c - quantities, selectors, names, times (conformance/values/format.md) */
 #include "conformance.h"
 
+#include "api/metadata.h"
+#include "api/write_options.h"
 #include "value/value.h"
 
 static struct str field(const struct json *c, const char *name)
@@ -486,7 +488,62 @@ static void selector_case(struct conf *t, const struct json *c)
     run_op(t, c, field(c, "op"), ops, countof(ops));
 }
 
+/* ---- metadata ---- */
+
+static void patch_options(struct field_errors *e, const struct json *c)
+{
+    const struct json *o = json_getz(c, "options");
+
+    patch_options_check(
+        e, (struct patch_options){
+               .is_apply = str_starts(field(c, "patchType"), S("application/apply-patch")),
+               .has_force = json_has(json_getz(o, "force")),
+               .field_manager = field(o, "fieldManager"),
+               .field_validation = field(o, "fieldValidation"),
+               .dry_run = str_list_of(e->arena, json_getz(o, "dryRun")),
+           });
+}
+
+static void metadata_case(struct conf *t, const struct json *c)
+{
+    struct field_errors e = field_errors_in(t->arena);
+    struct field_path root = field_child(NULL, S("field"));
+    struct field_path conditions = field_child(NULL, S("status"));
+    struct field_path list = field_child(&conditions, S("conditions"));
+    struct str op = field(c, "op");
+    const struct json *want = json_path(c, "want", "errors", NULL);
+
+    if (str_eq(op, S("create"))) {
+        metadata_check_create(&e, &root, json_getz(c, "metadata"),
+                              (struct metadata_rule){
+                                  .is_namespaced = json_bool(json_getz(c, "namespaced"), false),
+                                  .name = NAME_DNS_SUBDOMAIN});
+    } else if (str_eq(op, S("update"))) {
+        metadata_check_update(&e, &root, json_getz(c, "metadata"), json_getz(c, "old"));
+    } else if (str_eq(op, S("labels"))) {
+        labels_check(&e, &root, json_getz(c, "labels"));
+    } else if (str_eq(op, S("annotations"))) {
+        annotations_check(&e, &root, json_getz(c, "annotations"));
+    } else if (str_eq(op, S("conditions"))) {
+        conditions_check(&e, &list, json_getz(c, "conditions"));
+    } else if (str_eq(op, S("patchOptions"))) {
+        patch_options(&e, c);
+    } else {
+        root = field_child(NULL, op);
+        if (str_eq(op, S("fieldManager")))
+            field_manager_check(&e, &root, field(c, "fieldManager"));
+        else if (str_eq(op, S("managedFields")))
+            managed_fields_check(&e, &root, json_getz(c, "managedFields"));
+        else if (str_eq(op, S("labelSelector")))
+            selector_check_json(&e, &root, json_getz(c, "labelSelector"));
+        else
+            conf_fail(t, "no such op", op, S(""));
+    }
+    same_errors(t, &e, want);
+}
+
 static const struct conf_file files[] = {
+    {"metadata",      metadata_case,      NULL},
     {"selectors",     selector_case,      NULL},
     {"quantity",      quantity_case,      NULL},
     {"names",         name_case,          NULL},
