@@ -2,6 +2,7 @@
 #include "json/json_priv.h"
 
 #define PATH_MAX_NAMES 32 /* of json_with() and json_without() */
+#define NAMES_LINEAR 16   /* members past these are found by hash */
 
 const struct json *json_new(struct arena *a, struct json v)
 {
@@ -27,6 +28,52 @@ struct json_obj obj_from(struct arena *a, const struct json *v)
     return o;
 }
 
+/* ---- names ---- */
+
+static void names_put(struct json_names *names, const struct json_member *members, uint32_t i)
+{
+    uint32_t mask = names->n_slots - 1, at = (uint32_t)str_hash(members[i].name) & mask;
+
+    while (names->slots[at])
+        at = (at + 1) & mask;
+    names->slots[at] = i + 1;
+}
+
+static void names_learn(struct arena *a, struct json_names *names,
+                        const struct json_member *members, size_t n)
+{
+    if (2 * n > names->n_slots) {
+        names->n_slots = 64;
+        while (names->n_slots < 4 * n)
+            names->n_slots *= 2;
+        names->slots = arena_array(a, uint32_t, names->n_slots);
+        names->n = 0;
+    }
+    for (; names->n < n; names->n++)
+        names_put(names, members, names->n);
+}
+
+size_t json_names_find(struct arena *a, struct json_names *names,
+                       const struct json_member *members, size_t n, struct str name)
+{
+    if (n <= NAMES_LINEAR)
+        return json_index(members, n, name);
+    if (names->n < n)
+        names_learn(a, names, members, n);
+    uint32_t mask = names->n_slots - 1, at = (uint32_t)str_hash(name) & mask;
+    for (; names->slots[at]; at = (at + 1) & mask)
+        if (str_eq(members[names->slots[at] - 1].name, name))
+            return names->slots[at] - 1;
+    return STR_NONE;
+}
+
+/* ---- objects and arrays ---- */
+
+static size_t find(struct json_obj *o, struct str name)
+{
+    return json_names_find(o->arena, &o->names, o->members.at, o->members.len, name);
+}
+
 void obj_add(struct json_obj *o, struct str name, struct json v)
 {
     vec_push_in(o->arena, &o->members, (struct json_member){name, v});
@@ -34,7 +81,7 @@ void obj_add(struct json_obj *o, struct str name, struct json v)
 
 void obj_set(struct json_obj *o, struct str name, struct json v)
 {
-    size_t i = json_index(o->members.at, o->members.len, name);
+    size_t i = find(o, name);
 
     if (i == STR_NONE)
         obj_add(o, name, v);
@@ -42,19 +89,21 @@ void obj_set(struct json_obj *o, struct str name, struct json v)
         o->members.at[i].value = v;
 }
 
-const struct json *obj_get(const struct json_obj *o, struct str name)
+const struct json *obj_get(struct json_obj *o, struct str name)
 {
-    size_t i = json_index(o->members.at, o->members.len, name);
+    size_t i = find(o, name);
 
     return i == STR_NONE ? NULL : &o->members.at[i].value;
 }
 
 void obj_del(struct json_obj *o, struct str name)
 {
-    size_t i = json_index(o->members.at, o->members.len, name);
+    size_t i = find(o, name);
 
-    if (i != STR_NONE)
-        vec_remove(&o->members, i);
+    if (i == STR_NONE)
+        return;
+    vec_remove(&o->members, i);
+    o->names = (struct json_names){0}; /* those behind it have moved */
 }
 
 struct json obj_done(struct json_obj *o)

@@ -22,8 +22,9 @@ enum json_type {
 struct json_member;
 
 struct json {
-    uint8_t type; /* enum json_type */
-    uint32_t len; /* bytes of a string, elements of an array, members of an object */
+    uint8_t type;   /* enum json_type */
+    uint8_t thawed; /* 0; while a patch works: log2 of the room in elements it owns */
+    uint32_t len;   /* bytes of a string, elements of an array, members of an object */
     union {
         bool boolean;
         int64_t i;
@@ -141,11 +142,22 @@ static inline struct json json_of_str(struct str s)
 }
 #define json_of_z(literal) json_of_str(S(literal))
 
+/* An index of the names of an object's members, in an arena. The zero value is empty. */
+struct json_names {
+    uint32_t *slots;     /* index + 1 of a member; 0 is empty */
+    uint32_t n_slots, n; /* n members are in it */
+};
+/* The member's index, or STR_NONE. Looks one by one where they are few; else the index learns
+ * first what it lacks of members[0, n). Members must not move or go while it is used. */
+size_t json_names_find(struct arena *a, struct json_names *names,
+                       const struct json_member *members, size_t n, struct str name);
+
 /* Objects and arrays under construction. Names and values are borrowed; obj_set() replaces a
  * member in its place. obj_done() gives the finished value and may be called once. */
 struct json_obj {
     struct arena *arena;
     VEC(struct json_member) members;
+    struct json_names names; /* of the members, once they are many */
 };
 struct json_arr {
     struct arena *arena;
@@ -156,8 +168,7 @@ struct json_obj obj_from(struct arena *a, const struct json *v); /* starts with 
 void obj_set(struct json_obj *o, struct str name, struct json v);
 void obj_add(struct json_obj *o, struct str name, struct json v); /* name is known to be new */
 void obj_del(struct json_obj *o, struct str name);
-const struct json *obj_get(const struct json_obj *o,
-                           struct str name); /* until the next change */
+const struct json *obj_get(struct json_obj *o, struct str name); /* until the next change */
 #define obj_setz(o, name, v) obj_set((o), S(name), (v))
 struct json obj_done(struct json_obj *o);
 struct json_arr arr_in(struct arena *a);

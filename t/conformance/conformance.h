@@ -14,11 +14,14 @@ struct conf {
     size_t line; /* of the case, from 1 */
     /* private to main.c */
     bool has_failed;
+    bool is_split; /* its parts were counted */
     const char *skip;
 };
 
 /* Runs one case. `c` is the line's object; for a suite whose file is one document, that. */
 typedef void conf_fn(struct conf *t, const struct json *c);
+/* For files whose document is a list: runs and counts each element as a case of its own. */
+void conf_each(struct conf *t, const struct json *c, conf_fn *run);
 /* For files that are no JSON Lines: gets the whole text. */
 typedef void conf_text_fn(struct conf *t, struct str text);
 

@@ -130,7 +130,7 @@ static struct str case_name(struct conf *t, const struct json *c)
                       : name;
 }
 
-static void end_case(struct conf *t, struct str name)
+static void count(struct conf *t, struct str name)
 {
     if (t->has_failed)
         printf("FAIL %.*s:%zu %.*s\n", STR_ARG(t->path), t->line, STR_ARG(name));
@@ -140,6 +140,22 @@ static void end_case(struct conf *t, struct str name)
         passed++;
     t->has_failed = false;
     t->skip = NULL;
+}
+
+void conf_each(struct conf *t, const struct json *c, conf_fn *run)
+{
+    json_each (i, c) {
+        run(t, &c->items[i]);
+        count(t, str_printf(t->arena, "number %zu", i + 1));
+    }
+    t->is_split = true;
+}
+
+static void end_case(struct conf *t, struct str name)
+{
+    if (!t->is_split)
+        count(t, name);
+    t->is_split = false;
     arena_reset(t->arena);
 }
 
