@@ -122,6 +122,8 @@ void controller_watch_owned(struct controller *c, const struct kind *owned,
                             const struct kind *kind);
 size_t controller_depth(const struct controller *c);
 const char *controller_name(const struct controller *c);
+/* Keeps the object until the run has ended; returns it. */
+struct object *step_hold(struct step *s, struct object *o);
 /* Comes back after a span although nothing changes. */
 void step_again(struct step *s, struct span after);
 
@@ -130,6 +132,8 @@ void step_again(struct step *s, struct span after);
 /* Told of the answer before the step ends; may start more writes. May be NULL. */
 typedef void step_done_fn(struct step *s, void *ctx, const struct client_answer *answer);
 
+/* A live read: what the cache says may be old. A missing object is no failure of the step. */
+void step_get(struct step *s, const struct client_target *t, step_done_fn *done, void *ctx);
 void step_create(struct step *s, const struct kind *kind, struct str ns,
                  const struct json *body, step_done_fn *done, void *ctx);
 void step_update(struct step *s, const struct kind *kind, struct str ns, struct str name,

@@ -26,8 +26,9 @@ struct run {
     struct step step; /* first: a step is its run */
     struct arena arena;
     struct list in_runs;
-    int n_pending;   /* writes not yet answered */
-    bool is_looking; /* reconcile() has not returned */
+    VEC(struct object *) held; /* in the arena */
+    int n_pending;             /* writes not yet answered */
+    bool is_looking;           /* reconcile() has not returned */
     bool has_failed;
     struct span again; /* 0: not asked for */
 };
@@ -36,7 +37,7 @@ struct write {
     struct run *run;
     const struct kind *kind;
     struct str path, uid; /* for deletes; in the run's arena */
-    bool is_delete;
+    bool is_delete, is_read;
     step_done_fn *done;
     void *ctx;
 };
@@ -68,6 +69,8 @@ struct controller *controller_new(struct control *control,
 static void run_free(struct run *r)
 {
     list_del(&r->in_runs);
+    vec_each (i, &r->held)
+        object_unref(r->held.at[i]);
     arena_fini(&r->arena);
     free(r);
 }
@@ -231,6 +234,14 @@ void step_again(struct step *s, struct span after)
         r->again = (struct span){MAX(after.ns, INT64_C(1))};
 }
 
+struct object *step_hold(struct step *s, struct object *o)
+{
+    struct run *r = container_of(s, struct run, step);
+
+    vec_push_in(s->arena, &r->held, object_ref(o));
+    return o;
+}
+
 void step_ignore_error(struct step *s)
 {
     container_of(s, struct run, step)->has_failed = false;
@@ -242,7 +253,7 @@ static void keep_cache_fresh(struct write *w, const struct client_answer *answer
 {
     struct cache *cache = control_cache_if_any(w->run->step.control, w->kind);
 
-    if (!cache || answer->err)
+    if (!cache || answer->err || w->is_read)
         return;
     if (answer->object)
         cache_offer(cache, answer->object);
@@ -258,7 +269,8 @@ static void write_done(void *ctx, const struct client_answer *answer)
     if (answer->err && answer->err->code == ERR_CANCELED)
         return; /* we are being freed */
     keep_cache_fresh(w, answer);
-    if (answer->err && !(w->is_delete && answer->err->code == ERR_NOT_FOUND)) {
+    bool may_miss = w->is_delete || w->is_read;
+    if (answer->err && !(may_miss && answer->err->code == ERR_NOT_FOUND)) {
         log_debug("write failed", "controller=%s key=%.*s why=\"%s\"",
                   r->step.controller->config.name, STR_ARG(r->step.key), answer->err->text);
         r->has_failed = true;
@@ -278,6 +290,14 @@ static struct write *write_new(struct step *s, const struct kind *kind, step_don
     *w = (struct write){.run = r, .kind = kind, .done = done, .ctx = ctx};
     r->n_pending++;
     return w;
+}
+
+void step_get(struct step *s, const struct client_target *t, step_done_fn *done, void *ctx)
+{
+    struct write *w = write_new(s, t->kind, done, ctx);
+
+    w->is_read = true;
+    client_get(control_client(s->control), t, write_done, w);
 }
 
 void step_create(struct step *s, const struct kind *kind, struct str ns,

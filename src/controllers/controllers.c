@@ -1,0 +1,87 @@
+/* controllers.c - all controllers, by name */
+#include "controllers/controllers.h"
+
+#include "controllers/controllers_priv.h"
+
+const struct controller_row controller_rows[] = {
+    {"job-controller",                "runs a Job's pods until enough have succeeded", job_start,       job_free},
+    {"namespace-controller",          "empties namespaces that are being deleted",     namespace_start,
+     namespace_free                                                                                             },
+    {"garbage-collector-controller",  "deletes what lost its owners",                  garbage_start,
+     garbage_free                                                                                               },
+    {"ttl-after-finished-controller", "deletes finished Jobs when their time is over",
+     ttl_start,                                                                                         ttl_free},
+};
+const size_t controller_n_rows = countof(controller_rows);
+
+struct controllers {
+    void **states; /* by row; NULL: not started */
+};
+
+static bool has_row(struct str name)
+{
+    for (size_t i = 0; i < controller_n_rows; i++)
+        if (str_eqz(name, controller_rows[i].name))
+            return true;
+    return false;
+}
+
+static int check_name(struct str name, struct err *err)
+{
+    scoped(arena_fini) struct arena a = arena_sized(1024);
+    struct buf known = buf_in(&a, 256);
+    struct str plain = str_starts(name, S("-")) ? str_slice(name, 1, name.len) : name;
+
+    if (str_eq(name, S("*")) || has_row(plain))
+        return 0;
+    for (size_t i = 0; i < controller_n_rows; i++)
+        buf_printf(&known, "%s%s", i ? ", " : "", controller_rows[i].name);
+    return err_set(err, ERR_INVALID, "no controller is called '%.*s'; there are %.*s",
+                   STR_ARG(plain), STR_ARG(buf_str(&known)));
+}
+
+/* Is the controller on, by a list such as "*,-cronjob-controller"? */
+static bool is_on(struct str names, const char *name)
+{
+    bool all = names.len == 0, has_name = false;
+    struct str one;
+
+    while (names.len) {
+        str_cut(names, ',', &one, &names);
+        one = str_trim(one);
+        if (str_starts(one, S("-")) && str_eqz(str_slice(one, 1, one.len), name))
+            return false;
+        all |= str_eq(one, S("*")) || str_starts(one, S("-"));
+        has_name |= str_eqz(one, name);
+    }
+    return all || has_name;
+}
+
+struct controllers *controllers_start(struct control *c,
+                                      const struct controllers_config *config, struct err *err)
+{
+    struct str rest = config->names, one;
+
+    while (rest.len) {
+        str_cut(rest, ',', &one, &rest);
+        if (check_name(str_trim(one), err) < 0)
+            return NULL;
+    }
+    struct controllers *cs = mem_zero(1, sizeof(*cs));
+    cs->states = mem_zero(controller_n_rows, sizeof(*cs->states));
+    for (size_t i = 0; i < controller_n_rows; i++)
+        if (is_on(config->names, controller_rows[i].name))
+            cs->states[i] = controller_rows[i].start(c);
+    return cs;
+}
+
+void controllers_free(struct controllers *cs)
+{
+    if (!cs)
+        return;
+    for (size_t i = 0; i < controller_n_rows; i++)
+        if (cs->states[i])
+            controller_rows[i].free(cs->states[i]);
+    free(cs->states);
+    free(cs);
+}

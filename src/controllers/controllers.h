@@ -1,0 +1,32 @@
+/* controllers.h - all controllers, by name
+ *
+ * Each controller is one file with a row in the table of controllers.c: it takes its caches
+ * from control/ and acts through client/. What it owns between runs hangs on its `state`.
+ */
+#pragma once
+
+#include "base/base.h"
+
+struct control;
+struct controllers;
+
+struct controllers_config {
+    /* Upstream's names, comma-separated: "*" all, "-job-controller" all but; "" is "*". */
+    struct str names;
+};
+
+/* NULL: ERR_INVALID for a name nobody has, with the names there are. `c` must outlive it. */
+struct controllers *controllers_start(struct control *c,
+                                      const struct controllers_config *config, struct err *err);
+/* After control_free(). Accepts NULL. */
+void controllers_free(struct controllers *cs);
+
+/* The rows, for help and discovery. */
+struct controller_row {
+    const char *name;
+    const char *help;
+    void *(*start)(struct control *c); /* its state */
+    void (*free)(void *state);
+};
+extern const struct controller_row controller_rows[];
+extern const size_t controller_n_rows;
