@@ -1,0 +1,23 @@
+/* front_priv.h - between http/ and requests */
+#pragma once
+
+#include "schema/columns.h"
+#include "server/server_priv.h"
+
+extern const struct reply http_reply; /* answer.c */
+
+/* Whole answers to what is no resource. */
+void answer_tree(struct http_request *q, int code, const struct json *tree);
+void answer_text(struct http_request *q, int code, struct str text);
+/* For metrics: a request was answered. */
+void front_count(struct request *r, int code);
+/* The cells that no single field gives, for Tables. */
+struct column_cells cells_of_kinds(void);
+
+/* authn.c: who asks; NULL after 401 was answered. In the request's arena. */
+const struct server_user *authenticate(struct server *s, struct http_request *q);
+
+/* discovery.c, openapi.c, health.c: what is no resource. True where it was answered. */
+bool discovery_answer(struct server *s, struct http_request *q);
+bool openapi_answer(struct server *s, struct http_request *q);
+bool health_answer(struct server *s, struct http_request *q);

@@ -1,0 +1,122 @@
+/* server.c - the server's own life */
+#include "server/watch_priv.h"
+#include "server/write_priv.h"
+
+#include "api/kinds.h"
+#include "client/client.h"
+#include "io/io.h"
+
+static const struct str berth_groups[] = {S_INIT("system:masters"),
+                                          S_INIT("system:authenticated")};
+const struct server_user server_berth = {
+    .name = S_INIT("system:berth"), .groups = berth_groups, .n_groups = countof(berth_groups)};
+
+static void tick(void *ctx)
+{
+    struct server *s = ctx;
+
+    watches_tick_all(s);
+    if (!list_empty(&s->watches))
+        io_timer_set(s->ticker, WATCH_TICK);
+}
+
+void server_tick_soon(struct server *s)
+{
+    if (!io_timer_is_set(s->ticker))
+        io_timer_set(s->ticker, WATCH_TICK);
+}
+
+static struct server *server_alloc(struct io *io, const struct server_config *config)
+{
+    struct server *s = mem_zero(1, sizeof(*s));
+
+    s->io = io;
+    s->config = *config;
+    s->names = arena_sized(16 << 10);
+    list_init(&s->watches);
+    list_init(&s->clients);
+    s->ticker = io_timer_new(io, tick, s);
+    if (config->kinds) {
+        for (size_t i = 0; i < config->n_kinds; i++)
+            kinds_add(s, config->kinds[i]);
+    } else {
+        for (size_t i = 0; i < KIND_COUNT; i++)
+            kinds_add(s, kinds[i]);
+    }
+    return s;
+}
+
+struct server *server_new(struct io *io, const struct server_config *config)
+{
+    struct server *s = server_alloc(io, config);
+
+    s->store = store_memory_new(io);
+    s->owns_store = true;
+    return s;
+}
+
+struct server *server_on(struct io *io, struct store *store, const struct server_config *config)
+{
+    struct server *s = server_alloc(io, config);
+
+    s->store = store;
+    return s;
+}
+
+struct server *server_open(struct io *io, const char *dir, const struct server_config *config,
+                           struct err *err)
+{
+    struct server *s = server_alloc(io, config);
+
+    s->store = store_sqlite_open(io, dir, kind_find_storage, s, err);
+    s->owns_store = true;
+    if (!s->store) {
+        server_free(s);
+        return NULL;
+    }
+    return s;
+}
+
+void server_free(struct server *s)
+{
+    if (!s)
+        return;
+    client_free(s->own);
+    assert(list_empty(&s->clients));
+    watches_end_all(s);
+    store_tap(s->store, NULL, NULL);
+    if (s->owns_store)
+        store_free(s->store);
+    io_timer_free(s->ticker);
+    discovery_forget(s);
+    map_fini(&s->kind_by_plural);
+    map_fini(&s->kind_by_name);
+    vec_fini(&s->kinds);
+    vec_fini(&s->mounts);
+    arena_fini(&s->names);
+    free(s);
+}
+
+void server_mount(struct server *s, const struct server_mount *m)
+{
+    vec_push(&s->mounts, *m);
+}
+
+static void tapped(void *ctx, const struct store_event *e)
+{
+    static const char *const verbs[] = {"ADDED", "MODIFIED", "DELETED"};
+    struct server *s = ctx;
+    scoped(arena_fini) struct arena a = {0};
+    char name[OBJECT_KIND_NAME_MAX];
+
+    s->tap(s->tap_ctx, verbs[e->verb], e->revision,
+           object_kind_name(object_key(e->now).kind, name), object_path(e->now),
+           object_bytes(e->now, &a));
+}
+
+void server_tap(struct server *s, server_tap_fn *tap, void *ctx)
+{
+    s->tap = tap;
+    s->tap_ctx = ctx;
+    store_tap(s->store, tap ? tapped : NULL, s);
+}

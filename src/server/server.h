@@ -1,0 +1,126 @@
+/* server.h - a request's path: who asks, may they, what is it, store it, answer
+ *
+ * The only room that writes to the store. Bytes reach it by server_handle() (http/ is bound to
+ * that by server_listen(), http.c), controllers in the same process by server_client(); both
+ * meet the same steps. It never calls up: what only other rooms know (logs of pods, metrics) is
+ * mounted.
+ *
+ * Wiring, as `berth up` does it:
+ *
+ *     struct server *s = server_open(io, dir, &(struct server_config){...}, &err);
+ *     server_bootstrap(s, ready, ctx);                    namespaces, roles; then ready(ctx)
+ *     server_mount(s, &(struct server_mount){.plural = S("pods"), .subresource = S("log"),
+ *                                            .handle = pod_log, .ctx = node});
+ *     struct client *c = server_client(s, &server_berth); for controllers
+ *     http_server_new(io, address, 0, tls, server_handle, s, &err);   for everybody else
+ *     http_server_new(io, S("unix:..."), 0666, NULL, server_handle, s, &err);
+ *     ...
+ *     client_free(c); server_free(s);
+ */
+#pragma once
+
+#include "base/base.h"
+
+struct client;
+struct http_request;
+struct io;
+struct json;
+struct kind;
+struct server;
+struct store;
+
+#define SERVER_MAX_BODY 3145728 /* bytes of a request */
+#define SERVER_VERSION_MINOR 37 /* of /version */
+
+/* ---- who asks ---- */
+
+/* All strs are borrowed by the call that is given one, and copied where they are kept. */
+struct server_user {
+    struct str name;
+    struct str uid;
+    const struct str *groups;
+    size_t n_groups;
+    /* The account of this machine behind it: work runs as this. */
+    bool has_account;
+    uint32_t account_uid, account_gid;
+    const uint32_t *account_groups;
+    size_t n_account_groups;
+};
+
+/* Our own controllers: system:berth, of system:masters. */
+extern const struct server_user server_berth;
+
+/* ---- making one ---- */
+
+struct server_config {
+    const struct kind *const *kinds; /* built in; NULL: api/kinds.h */
+    size_t n_kinds;
+    struct str address;                        /* "host:port", for discovery */
+    struct str disabled_admission;             /* upstream's plugin names, comma-separated */
+    void (*audit)(void *ctx, struct str line); /* one JSON line a write; NULL: none */
+    void *audit_ctx;
+    /* Who is behind a certificate's or token's user, where it has an account (berth user). */
+    bool (*account)(void *ctx, struct str user, struct server_user *fill);
+    /* Whose token that is: fills name, uid, groups; the strs live as long as the server. */
+    bool (*token)(void *ctx, struct str token, struct server_user *fill);
+    void *users_ctx;
+    uint32_t starter_uid; /* started berth: an administrator by the socket, as root is */
+};
+
+/* On a store in memory (also simulated). */
+struct server *server_new(struct io *io, const struct server_config *config);
+/* On DIR/berth.db. NULL with err, as store_sqlite_open(). */
+struct server *server_open(struct io *io, const char *dir, const struct server_config *config,
+                           struct err *err);
+/* On a store that outlives this server (a simulated crash). */
+struct server *server_on(struct io *io, struct store *store,
+                         const struct server_config *config);
+/* Calls under way end; clients must have been freed. Accepts NULL. */
+void server_free(struct server *s);
+/* Makes what every server has (namespaces, roles, priority classes) where it is missing; then
+ * done(ctx). */
+void server_bootstrap(struct server *s, void (*done)(void *ctx, const struct err *err),
+                      void *ctx);
+
+/* ---- in process ---- */
+
+/* A client of this server, with the rights of system:masters where `groups` say so; free it by
+ * client_free(). */
+struct client *server_client(struct server *s, const struct server_user *user);
+/* The served kind of that name, built in or by a CustomResourceDefinition, or NULL. */
+const struct kind *server_kind(const struct server *s, struct str group, struct str version,
+                               struct str plural);
+/* Sees every event of every kind in order, as it becomes visible (for a simulation's hash):
+ * verb is ADDED, MODIFIED or DELETED. */
+typedef void server_tap_fn(void *ctx, const char *verb, uint64_t revision, struct str kind,
+                           struct str path, struct str bytes);
+void server_tap(struct server *s, server_tap_fn *tap, void *ctx);
+
+/* ---- by bytes ---- */
+
+/* An http_handler_fn; ctx is the server. */
+void server_handle(void *server, struct http_request *q);
+
+/* ---- what other rooms answer ---- */
+
+/* About a request that a mounted handler gets; lives as long as the request. */
+struct server_about {
+    const struct server_user *user;
+    struct str ns, name, subresource;
+};
+struct server_mount {
+    /* A subresource of a kind ("pods", "log"), or a path and all below it. */
+    struct str group, plural, subresource;
+    struct str path;
+    /* Ends the request, now or later; the caller was authorised. */
+    void (*handle)(void *ctx, struct http_request *q, const struct server_about *about);
+    void *ctx;
+};
+void server_mount(struct server *s, const struct server_mount *m); /* strs are literals */
+/* A query parameter, decoded, in the request's arena; "" where it is absent. */
+struct str server_query(struct http_request *q, struct str name);
+/* Answers with the error as a Status. */
+void server_refuse(struct http_request *q, const struct err *err);
+/* Whether that user may: for other rooms' own routes. */
+bool server_may(struct server *s, const struct server_user *user, struct str verb,
+                struct str group, struct str resource, struct str ns, struct str name);

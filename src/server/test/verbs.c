@@ -1,0 +1,221 @@
+/* verbs.c - the tests of server/: conversations on simulated io and a store in memory
+ *
+ * A row is a list of requests as text, `METHOD PATH [BODY]`, one a line; what is checked is the
+ * code of each answer and, after `->`, a part of the last body. The clients are bytes.
+ */
+#include "base/testing.h"
+#include "client/client.h"
+#include "http/http.h"
+#include "io/io.h"
+#include "object/object.h"
+#include "server/server.h"
+
+struct world {
+    struct io *io;
+    struct server *server;
+    struct buf codes, body;
+    bool is_waiting;
+};
+
+static void ready(void *ctx, const struct err *err)
+{
+    struct world *w = ctx;
+
+    check(!err);
+    w->is_waiting = false;
+}
+
+static void run_until_answered(struct world *w)
+{
+    for (int i = 0; i < 10000 && w->is_waiting; i++)
+        io_turn(w->io);
+    check(!w->is_waiting);
+}
+
+static struct world *world_new(void)
+{
+    struct world *w = mem_zero(1, sizeof(*w));
+
+    w->io = io_sim_new(7, (struct instant){1700000000 * SECOND_NS});
+    w->server = server_new(w->io, &(struct server_config){.address = S("localhost:1")});
+    w->is_waiting = true;
+    server_bootstrap(w->server, ready, w);
+    run_until_answered(w);
+    return w;
+}
+
+static void world_free(struct world *w)
+{
+    server_free(w->server);
+    while (io_turn(w->io))
+        ;
+    io_free(w->io);
+    buf_fini(&w->codes);
+    buf_fini(&w->body);
+    free(w);
+}
+
+static void head(void *ctx, int status, const struct http_header *headers unused,
+                 size_t n unused)
+{
+    struct world *w = ctx;
+
+    buf_printf(&w->codes, "%s%d", w->codes.len ? " " : "", status);
+    buf_clear(&w->body);
+}
+
+static void data(void *ctx, struct str bytes)
+{
+    buf_add(&((struct world *)ctx)->body, bytes);
+}
+
+static void end(void *ctx, const struct err *err)
+{
+    struct world *w = ctx;
+
+    check_samez(err ? err_str(err) : S(""), "");
+    w->is_waiting = false;
+}
+
+static const struct http_call_events events = {.head = head, .data = data, .end = end};
+static const struct str masters[] = {S_INIT("system:masters")};
+static const struct http_peer admin = {
+    .is_tls = true, .cert_name = S_INIT("admin"), .cert_groups = masters, .n_cert_groups = 1};
+
+static void ask(struct world *w, struct str line)
+{
+    struct str method, rest, target, body, type = S("application/json");
+
+    str_cut(line, ' ', &method, &rest);
+    str_cut(rest, ' ', &target, &body);
+    if (str_starts(method, S("MERGE")))
+        type = S("application/merge-patch+json");
+    if (str_starts(method, S("JSON")))
+        type = S("application/json-patch+json");
+    if (!str_eq(type, S("application/json")))
+        method = S("PATCH");
+    struct http_header h[] = {
+        {S("content-type"), type         },
+        {S("user-agent"),   S("test/1.0")}
+    };
+    struct http_ask one = {.method = method,
+                           .target = target,
+                           .headers = h,
+                           .n_headers = countof(h),
+                           .body = body};
+    w->is_waiting = true;
+    http_call_local(w->io, server_handle, w->server, &admin, &one, &events, w);
+    run_until_answered(w);
+}
+
+static void converse(struct world *w, const char *script)
+{
+    struct str rest = str_from(script), line;
+
+    while (rest.len) {
+        str_cut(rest, '\n', &line, &rest);
+        ask(w, line);
+    }
+}
+
+#define CM "/api/v1/namespaces/default/configmaps"
+#define JOBS "/apis/batch/v1/namespaces/default/jobs"
+#define JOB(name, more)                                                                        \
+    "{\"metadata\":{\"name\":\"" name "\"},\"spec\":{" more                                    \
+    "\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\","     \
+    "\"image\":\"i\"}]}}}}"
+
+TEST(conversations)
+{
+    static const struct {
+        const char *name, *script, *codes, *part;
+    } cases[] = {
+        {"made, read, gone",
+         "POST " CM " {\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"v\"}}\nGET " CM
+         "/a\nDELETE " CM "/a\nGET " CM "/a",
+         "201 200 200 404",                                                                                                            "configmaps \\\"a\\\" not found"               },
+        {"a name is taken once",
+         "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nPOST " CM
+         " {\"metadata\":{\"name\":\"a\"}}",                                                                                "201 409", "\"reason\":\"AlreadyExists\""                 },
+        {"a generated name",                               "POST " CM " {\"metadata\":{\"generateName\":\"a-\"}}\nGET " CM,
+         "201 200",                                                                                                                    "\"generateName\":\"a-\""                      },
+        {"bad names are told",                             "POST " CM " {\"metadata\":{\"name\":\"A_b\"}}",                 "422",
+         "\"field\":\"metadata.name\""                                                                                                                                                },
+        {"an unknown resource",                            "GET /api/v1/namespaces/default/things",                         "404",
+         "could not find the requested resource"                                                                                                                                      },
+        {"an unknown group",                               "GET /apis/none/v1/things",                                      "404",     "404 page not found"                           },
+        {"another namespace than the path's",
+         "POST " CM " {\"metadata\":{\"name\":\"a\",\"namespace\":\"b\"}}",                                                 "400",
+         "does not match the namespace"                                                                                                                                               },
+        {"a namespace that is not there",
+         "POST /api/v1/namespaces/none/configmaps {\"metadata\":{\"name\":\"a\"}}",                                         "404",
+         "namespaces \\\"none\\\" not found"                                                                                                                                          },
+        {"a stale version is refused",
+         "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nPUT " CM
+         "/a {\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"1\"}}",                                                    "201 409", "the object has been modified"                 },
+        {"without a version the last one wins",
+         "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nPUT " CM
+         "/a {\"metadata\":{\"name\":\"a\"},\"data\":{\"x\":\"1\"}}",                                                       "201 200", "\"data\":{\"x\":\"1\"}"                       },
+        {"broken JSON",                                    "POST " CM " {\"metadata\":",                                    "400",     "\"reason\":\"BadRequest\""                    },
+        {"unknown fields are refused where one is strict",
+         "POST " CM "?fieldValidation=Strict {\"metadata\":{\"name\":\"a\"},\"x\":1}",                                      "400",
+         "strict decoding error: unknown field \\\"x\\\""                                                                                                                             },
+        {"a dry run leaves nothing",
+         "POST " CM "?dryRun=All {\"metadata\":{\"name\":\"a\"}}\nGET " CM "/a",                                            "201 404", ""                                             },
+        {"a merge patch",
+         "POST " CM
+         " {\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"v\",\"l\":\"w\"}}\nMERGE " CM
+         "/a {\"data\":{\"k\":null}}",                                                                                      "201 200", "\"data\":{\"l\":\"w\"}"                       },
+        {"a JSON patch that does not apply",
+         "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nJSON " CM
+         "/a [{\"op\":\"remove\",\"path\":\"/data/x\"}]",                                                                   "201 422", "the server rejected our request"              },
+        {"finalizers hold it, and the last one lets go",
+         "POST " CM " {\"metadata\":{\"name\":\"a\",\"finalizers\":[\"x.y/z\"]}}\nDELETE " CM
+         "/a\nGET " CM "/a\nMERGE " CM "/a {\"metadata\":{\"finalizers\":null}}\nGET " CM "/a",
+         "201 200 200 200 404",                                                                                                        ""                                             },
+        {"a wrong precondition",
+         "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nDELETE " CM
+         "/a {\"preconditions\":{\"uid\":\"u\"}}",                                                                          "201 409", "the UID in the precondition"                  },
+        {"a page and the rest",
+         "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nPOST " CM
+         " {\"metadata\":{\"name\":\"b\"}}\nGET " CM "?limit=1",
+         "201 201 200",                                                                                                                "\"remainingItemCount\":1"                     },
+        {"labels choose",
+         "POST " CM " {\"metadata\":{\"name\":\"a\",\"labels\":{\"l\":\"1\"}}}\nPOST " CM
+         " {\"metadata\":{\"name\":\"b\"}}\nGET " CM "?labelSelector=l%3D2",
+         "201 201 200",                                                                                                                "\"items\":[]"                                 },
+        {"the name is a field",
+         "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nGET " CM
+         "?fieldSelector=metadata.name=a",                                                                                  "201 200", "\"name\":\"a\""                               },
+        {"other fields are not",                           "GET " CM "?fieldSelector=data.x=a",                             "400",
+         "field label not supported: data.x"                                                                                                                                          },
+        {"a whole collection goes",
+         "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nPOST " CM
+         " {\"metadata\":{\"name\":\"b\"}}\nDELETE " CM "\nGET " CM,
+         "201 201 200 200",                                                                                                            "\"items\":[]"                                 },
+        {"a status is written apart",
+         "POST " JOBS
+         " " JOB("j",                                                                                                       "") "\nMERGE " JOBS
+                          "/j/status {\"status\":{\"active\":1},\"spec\":{\"parallelism\":7}}",                   "201 200",                                       "\"status\":{\"active\":1}"},
+        {"the spec counts its generations",
+         "POST " JOBS " " JOB("j",                                                                               "") "\nMERGE " JOBS "/j {\"spec\":{\"parallelism\":3}}",
+         "201 200",               "\"generation\":2"},
+        {"a version that is to come",                              "GET " CM "?resourceVersion=999999",                                                                                             "504",
+         "ResourceVersionTooLarge"                                            },
+        {"POST to an object",                        "POST " CM "/a {}",                                                                                       "405",                                                                              "does not allow this method"                                       },
+        {"versions",                    "GET /version",                                                                                   "200",      "\"minor\":\"37\""},
+        {"health",                              "GET /readyz",                                                                                             "200",                                                                                          "ok"                                                                                                                  },
+        {"discovery",                                            "GET /apis/batch/v1",                                                                                                           "200",                 "\"name\":\"jobs/status\""},
+    };
+    scoped(arena_fini) struct arena a = {0};
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        test_case(cases[i].name);
+        struct world *w = world_new();
+        converse(w, cases[i].script);
+        check_samez(buf_str(&w->codes), cases[i].codes);
+        if (!str_has(buf_str(&w->body), str_from(cases[i].part)))
+            check_samez(buf_str(&w->body), cases[i].part);
+        world_free(w);
+    }
+}

@@ -1,0 +1,422 @@
+/* write.c - what every create, update, patch and status write goes through
+ *
+ *     body → conform → names → parts that are not the writer's → system fields → defaults
+ *          → admission (mutating) → validation → admission (validating) → managed fields
+ *          → store
+ *
+ * Each step is a function that passes the tree on or answers with a failure. Nothing here
+ * knows a kind by name; what kinds mean comes from their tables and from api/.
+ */
+#include "server/write_priv.h"
+
+#include "io/io.h"
+#include "schema/conform.h"
+#include "schema/default.h"
+#include "schema/validate.h"
+#include "value/names.h"
+#include "value/time.h"
+
+#define GENERATED_BASE_MAX 58
+#define GENERATED_LETTERS 5
+
+const struct json *meta_get(const struct json *tree, struct str name)
+{
+    return json_get(json_getz(tree, "metadata"), name);
+}
+
+const struct json *meta_set(struct arena *a, const struct json *tree, struct str name,
+                            struct json v)
+{
+    struct json_obj m = obj_from(a, json_getz(tree, "metadata"));
+
+    obj_set(&m, name, v);
+    return json_with(a, tree, obj_done(&m), "metadata", NULL);
+}
+
+/* ---- 1. conform ---- */
+
+static bool is_listed(const struct str *at, size_t n, struct str s)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(at[i], s))
+            return true;
+    }
+    return false;
+}
+
+/* The findings of strict field validation, each once. */
+static size_t findings(struct write *w, const struct schema_unknown *unknown, struct str **out)
+{
+    struct arena *a = w->arena;
+    size_t n = 0, most = unknown->paths.len + w->r->dups.paths.len;
+    struct str *all = arena_array(a, struct str, most);
+
+    vec_each (i, &unknown->paths) {
+        struct str text =
+            str_printf(a, "unknown field \"%.*s\"", STR_ARG(unknown->paths.at[i]));
+        if (!is_listed(all, n, text))
+            all[n++] = text;
+    }
+    vec_each (i, &w->r->dups.paths) {
+        if (is_listed(unknown->paths.at, unknown->paths.len, w->r->dups.paths.at[i]))
+            continue;
+        struct str text =
+            str_printf(a, "duplicate field \"%.*s\"", STR_ARG(w->r->dups.paths.at[i]));
+        if (!is_listed(all, n, text))
+            all[n++] = text;
+    }
+    *out = all;
+    return n;
+}
+
+static int refuse_strict(struct write *w, const struct str *found, size_t n)
+{
+    struct arena *a = w->arena;
+    struct str all = str_join(a, found, n, S(", "));
+
+    if (w->r->verb == VERB_PATCH && w->r->patch_type != PATCH_APPLY) {
+        struct json value = json_of_str(all);
+        struct field_path at = field_child(NULL, S("patch"));
+        struct field_errors errors = field_errors_in(a);
+        field_invalid(&errors, &at, &value, "strict decoding error: %.*s", STR_ARG(all));
+        return fail_invalid(w->r, w->r->name, &errors);
+    }
+    return fail_bad_request(
+        w->r,
+        "%.*s in version \"%.*s\" cannot be handled as a %.*s: strict decoding error: %.*s",
+        STR_ARG(w->kind->kind), STR_ARG(w->kind->version), STR_ARG(w->kind->kind),
+        STR_ARG(all));
+}
+
+static int conform(struct write *w)
+{
+    struct err err = {0};
+    struct schema_unknown unknown = {.arena = w->arena};
+    const struct json *tree = kind_conform(w->arena, w->kind, w->tree, &unknown, &err);
+
+    if (!tree)
+        return fail_bad_request(w->r,
+                                "%.*s in version \"%.*s\" cannot be handled as a %.*s: %s",
+                                STR_ARG(w->kind->kind), STR_ARG(w->kind->version),
+                                STR_ARG(w->kind->kind), err.text);
+    w->tree = tree;
+    if (w->r->options.validation == VALIDATION_IGNORE)
+        return 0;
+
+    struct str *found;
+    size_t n = findings(w, &unknown, &found);
+    if (n && w->r->options.validation == VALIDATION_STRICT)
+        return refuse_strict(w, found, n);
+    for (size_t i = 0; i < n && w->r->attempts == 0; i++)
+        request_warn(w->r, "%.*s", STR_ARG(found[i]));
+    return 0;
+}
+
+/* ---- 2. names ---- */
+
+static struct str generate_name(struct write *w, struct str base)
+{
+    /* Upstream's letters: none that could make a word or look like another. */
+    static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
+    char tail[GENERATED_LETTERS];
+
+    for (size_t i = 0; i < GENERATED_LETTERS; i++)
+        tail[i] = letters[io_random(w->r->server->io) % (sizeof(letters) - 1)];
+    base = str_slice(base, 0, GENERATED_BASE_MAX);
+    return str_printf(w->arena, "%.*s%.*s", STR_ARG(base), GENERATED_LETTERS, tail);
+}
+
+static int names(struct write *w)
+{
+    struct request *r = w->r;
+    struct str name = json_str(meta_get(w->tree, S("name")));
+    struct str ns = json_str(meta_get(w->tree, S("namespace")));
+    struct str base = json_str(meta_get(w->tree, S("generateName")));
+
+    if (r->name.len && name.len && !str_eq(r->name, name))
+        return fail_bad_request(r,
+                                "the name of the object (%.*s) does not match the name on the "
+                                "URL (%.*s)",
+                                STR_ARG(name), STR_ARG(r->name));
+    if (!name.len)
+        name = r->name.len ? r->name : base.len && !w->old ? generate_name(w, base) : name;
+    if (w->kind->namespaced && ns.len && !str_eq(ns, r->ns))
+        return fail_bad_request(r, "the namespace of the provided object does not match the "
+                                   "namespace sent on the request");
+    w->name = name;
+    struct json_obj m = obj_from(w->arena, json_getz(w->tree, "metadata"));
+    if (name.len)
+        obj_setz(&m, "name", json_of_str(name));
+    if (w->kind->namespaced)
+        obj_setz(&m, "namespace", json_of_str(r->ns));
+    else
+        obj_del(&m, S("namespace"));
+    w->tree = json_with(w->arena, w->tree, obj_done(&m), "metadata", NULL);
+    return 0;
+}
+
+/* ---- 3. parts that are not the writer's ---- */
+
+static const struct json *with_part(struct arena *a, const struct json *tree, struct str name,
+                                    const struct json *part)
+{
+    struct json_obj o = obj_from(a, tree);
+
+    if (part)
+        obj_set(&o, name, *part);
+    else
+        obj_del(&o, name);
+    return json_new(a, obj_done(&o));
+}
+
+static int parts(struct write *w)
+{
+    const struct json *status = json_getz(w->old, "status");
+
+    if (str_eq(w->subresource, S("status"))) {
+        /* Only the status is taken; the resourceVersion stays a precondition. */
+        w->tree = with_part(w->arena, w->old, S("status"), json_getz(w->tree, "status"));
+        return 0;
+    }
+    if (w->kind->status && !w->r->is_binding)
+        w->tree = with_part(w->arena, w->tree, S("status"), status);
+    return 0;
+}
+
+/* ---- 4. system fields ---- */
+
+static struct str new_uid(struct write *w)
+{
+    uint8_t b[16];
+    char text[37];
+
+    io_random_bytes(w->r->server->io, b, sizeof(b));
+    b[6] = (uint8_t)((b[6] & 0x0f) | 0x40);
+    b[8] = (uint8_t)((b[8] & 0x3f) | 0x80);
+    snprintf(text, sizeof(text),
+             "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
+             b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
+             b[15]);
+    return str_copy(w->arena, str_of(text, 36));
+}
+
+static void keep(struct json_obj *m, const struct json *from, struct str name)
+{
+    const struct json *v = json_get(from, name);
+
+    if (json_has(v))
+        obj_set(m, name, *v);
+    else
+        obj_del(m, name);
+}
+
+static int system_fields(struct write *w)
+{
+    struct json_obj m = obj_from(w->arena, json_getz(w->tree, "metadata"));
+    const struct json *was = json_getz(w->old, "metadata");
+
+    obj_del(&m, S("selfLink"));
+    obj_del(&m, S("resourceVersion"));
+    if (was) {
+        keep(&m, was, S("uid"));
+        keep(&m, was, S("creationTimestamp"));
+        keep(&m, was, S("deletionTimestamp"));
+        keep(&m, was, S("deletionGracePeriodSeconds"));
+        keep(&m, was, S("generation"));
+    } else {
+        obj_setz(&m, "uid", json_of_str(new_uid(w)));
+        obj_setz(&m, "creationTimestamp",
+                 json_of_str(time_text(w->arena, io_now(w->r->server->io))));
+        obj_del(&m, S("deletionTimestamp"));
+        obj_del(&m, S("deletionGracePeriodSeconds"));
+        if (w->kind->generation)
+            obj_setz(&m, "generation", json_of_i64(1));
+        else
+            obj_del(&m, S("generation"));
+    }
+    w->tree = json_with(w->arena, w->tree, obj_done(&m), "metadata", NULL);
+    return 0;
+}
+
+/* ---- 5. defaults ---- */
+
+static int defaults(struct write *w)
+{
+    w->tree = schema_default(w->arena, w->kind->schema, w->tree);
+    return 0;
+}
+
+/* ---- 7. generation ---- */
+
+/* Does anything outside metadata (and a status of its own) differ? */
+static bool desired_differs(const struct write *w)
+{
+    size_t n = 0, n_old = 0;
+
+    json_each_member (m, w->old) {
+        n_old += !(str_eq(m->name, S("metadata")) ||
+                   (w->kind->status && str_eq(m->name, S("status"))));
+    }
+    json_each_member (m, w->tree) {
+        if (str_eq(m->name, S("metadata")) || (w->kind->status && str_eq(m->name, S("status"))))
+            continue;
+        n++;
+        const struct json *was = json_get(w->old, m->name);
+        if (!was || !json_eq(was, &m->value))
+            return true;
+    }
+    return n != n_old;
+}
+
+static int generation(struct write *w)
+{
+    if (!w->old || !w->kind->generation || w->subresource.len || !desired_differs(w))
+        return 0;
+    int64_t was = json_i64(meta_get(w->old, S("generation")), 0);
+    w->tree = meta_set(w->arena, w->tree, S("generation"), json_of_i64(was + 1));
+    return 0;
+}
+
+/* ---- 8. validation ---- */
+
+static int validate(struct write *w)
+{
+    w->errors = field_errors_in(w->arena);
+    meta_validate(w);
+    kind_validate(&w->errors, w->kind, w->tree, w->old);
+    rules_validate(w);
+    if (w->errors.list.len)
+        return fail_invalid(w->r, w->name, &w->errors);
+    return 0;
+}
+
+/* ---- the end: store ---- */
+
+static void put_done(void *ctx, uint64_t revision, const struct err *err)
+{
+    struct request *r = ctx;
+
+    if (revision) {
+        struct object *o = as_kind(r->arena, r->next, r->kind);
+        audit_write(r, r->is_created ? 201 : 200, o);
+        r->reply->object(r, r->verb == VERB_CREATE || r->is_created ? 201 : 200, o);
+        object_unref(o);
+        request_fini(r);
+        return;
+    }
+    bool is_race = err->code == ERR_CONFLICT || err->code == ERR_NOT_FOUND;
+    if (is_race && write_again(r))
+        return;
+    fail_put(r, err);
+    request_fini(r);
+}
+
+int fail_put(struct request *r, const struct err *err)
+{
+    if (err->code == ERR_CONFLICT && r->verb == VERB_CREATE)
+        return fail_exists(r, object_key(r->next).name);
+    if (err->code == ERR_CONFLICT)
+        return fail_conflict(r, "%s", CONFLICT_WHY);
+    if (err->code == ERR_NOT_FOUND)
+        return fail_not_found(r);
+    return fail_err(r, err);
+}
+
+/* A removed object answers with the version it had before. */
+static bool is_to_be_removed(const struct write *w)
+{
+    return w->old && json_has(meta_get(w->tree, S("deletionTimestamp"))) &&
+           json_len(meta_get(w->tree, S("finalizers"))) == 0 &&
+           json_i64(meta_get(w->tree, S("deletionGracePeriodSeconds")), 0) == 0 &&
+           json_len(json_path(w->tree, "spec", "finalizers", NULL)) == 0;
+}
+
+static void answer_unchanged(struct request *r, int code, struct object *o)
+{
+    struct object *as = as_kind(r->arena, o, r->kind);
+
+    r->reply->object(r, code, as);
+    object_unref(as);
+    request_fini(r);
+}
+
+static void removed(void *ctx, uint64_t revision, const struct err *err)
+{
+    struct request *r = ctx;
+
+    if (revision) {
+        object_set_revision(r->next, object_revision(r->current));
+        audit_write(r, 200, r->next);
+        answer_unchanged(r, 200, r->next);
+        return;
+    }
+    if ((err->code == ERR_CONFLICT || err->code == ERR_NOT_FOUND) && write_again(r))
+        return;
+    fail_put(r, err);
+    request_fini(r);
+}
+
+static void put(struct write *w)
+{
+    struct request *r = w->r;
+    struct arena *a = w->arena;
+
+    if (w->old && json_eq(w->tree, without_version(a, w->old))) {
+        answer_unchanged(r, 200, r->current);
+        return;
+    }
+    const struct json *at_rest = tree_as_kind(a, w->tree, w->kind, w->kind->storage);
+    r->next = object_new(w->kind->storage, at_rest);
+    if (r->options.dry_run) {
+        if (r->current)
+            object_set_revision(r->next, object_revision(r->current));
+        answer_unchanged(r, r->verb == VERB_CREATE || r->is_created ? 201 : 200, r->next);
+        return;
+    }
+    uint64_t expect = r->current ? object_revision(r->current) : 0;
+    if (is_to_be_removed(w)) {
+        /* Watches see its last state with the revision of the removal. */
+        struct object *last = object_new(w->kind->storage, at_rest);
+        store_delete(r->server->store, last, expect, removed, r);
+        object_unref(last);
+        return;
+    }
+    store_put(r->server->store, r->next, expect, put_done, r);
+}
+
+const struct json *without_version(struct arena *a, const struct json *tree)
+{
+    struct json_obj m = obj_from(a, json_getz(tree, "metadata"));
+
+    obj_del(&m, S("resourceVersion"));
+    return json_with(a, tree, obj_done(&m), "metadata", NULL);
+}
+
+/* ---- the road ---- */
+
+typedef int step_fn(struct write *w);
+
+void write_tree(struct request *r, const struct json *body, const struct json *old)
+{
+    static step_fn *const steps[] = {
+        conform,        names,      parts,    system_fields,    defaults,       rules_prepare,
+        admit_mutating, generation, validate, admit_validating, managed_fields,
+    };
+    struct write w = {
+        .r = r,
+        .arena = r->arena,
+        .kind = r->kind,
+        .tree = body,
+        .old = old,
+        .subresource = r->subresource,
+    };
+
+    for (size_t i = 0; i < countof(steps); i++) {
+        if (steps[i](&w) < 0) {
+            audit_write(r, 0, NULL);
+            request_fini(r);
+            return;
+        }
+    }
+    put(&w);
+}
