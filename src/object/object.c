@@ -203,18 +203,36 @@ struct str object_rest(const struct object *o)
     return str_of(o->bytes, o->n_bytes);
 }
 
-void object_write(const struct object *o, struct buf *out)
+/* Bytes from `from` on, with the revision put in. */
+static void write_from(const struct object *o, size_t from, uint64_t revision, struct buf *out)
 {
-    warm(o);
-    char *p = buf_room(out, (size_t)o->n_bytes + sizeof("\"resourceVersion\":\"\",") + 20);
-    size_t n = o->revision_at;
+    const size_t most = sizeof("\"resourceVersion\":\"\",") + 20;
+    char *p = buf_room(out, o->n_bytes + most);
+    size_t n = o->revision_at - from;
 
-    memcpy(p, o->bytes, n);
-    if (o->revision)
-        n += (size_t)snprintf(p + n, sizeof("\"resourceVersion\":\"\",") + 20,
-                              "\"resourceVersion\":\"%" PRIu64 "\",", o->revision);
+    memcpy(p, o->bytes + from, n);
+    if (revision)
+        n += (size_t)snprintf(p + n, most, "\"resourceVersion\":\"%" PRIu64 "\",", revision);
     memcpy(p + n, o->bytes + o->revision_at, o->n_bytes - o->revision_at);
     out->len += n + o->n_bytes - o->revision_at;
+}
+
+void object_write_at(const struct object *o, uint64_t revision, struct buf *out)
+{
+    warm(o);
+    write_from(o, 0, revision, out);
+}
+
+void object_write(const struct object *o, struct buf *out)
+{
+    object_write_at(o, o->revision, out);
+}
+
+void object_write_untyped(const struct object *o, struct buf *out)
+{
+    warm(o);
+    buf_byte(out, '{');
+    write_from(o, o->revision_at - (sizeof("\"metadata\":{") - 1), o->revision, out);
 }
 
 struct str object_bytes(const struct object *o, struct arena *a)

@@ -47,6 +47,10 @@ void object_set_revision(struct object *o, uint64_t revision);
 struct str object_bytes(const struct object *o, struct arena *a);
 /* The same, appended. */
 void object_write(const struct object *o, struct buf *out);
+/* The same with another revision: a watch's DELETED shows that of the removal. */
+void object_write_at(const struct object *o, uint64_t revision, struct buf *out);
+/* Without apiVersion and kind, as items of lists. */
+void object_write_untyped(const struct object *o, struct buf *out);
 /* The tree, in the arena. Never fails: what was stored can be read. */
 const struct json *object_tree(const struct object *o, struct arena *a);
 /* The typed view (`struct job *` for kind Job), in the arena; see schema/. */
