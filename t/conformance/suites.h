@@ -5,9 +5,11 @@ extern const struct conf_suite suite_http;
 extern const struct conf_suite suite_job;
 extern const struct conf_suite suite_json;
 extern const struct conf_suite suite_json_patch;
+extern const struct conf_suite suite_kueue;
 extern const struct conf_suite suite_patch;
 extern const struct conf_suite suite_values;
 
 static const struct conf_suite *const suites[] = {
-    &suite_http, &suite_job, &suite_json, &suite_json_patch, &suite_patch, &suite_values,
+    &suite_http,  &suite_job,   &suite_json,   &suite_json_patch,
+    &suite_kueue, &suite_patch, &suite_values,
 };
