@@ -246,8 +246,11 @@ int continue_decode(struct arena *a, struct str token, struct str key_prefix,
                        "resourceVersion");
     if (start.len == 0)
         return err_set(err, ERR_SYNTAX, "continue key is not valid: encoded start key empty");
+    struct buf path = buf_in(a, start.len + 1); /* may hold a 0 at its end */
     if (start.at[0] != '/')
-        start = str_printf(a, "/%.*s", STR_ARG(start));
+        buf_byte(&path, '/');
+    buf_add(&path, start);
+    start = buf_str(&path);
     if (!is_clean(start))
         return err_set(err, ERR_SYNTAX, "continue key is not valid: %.*s",
                        (int)MIN(start.len, (size_t)128), start.at);
