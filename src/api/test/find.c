@@ -8,14 +8,16 @@ TEST(kind_find)
     static const struct {
         const char *api_version, *kind, *plural;
     } cases[] = {
-        {"v1",                                "Pod",         "pods"        },
-        {"v1",                                "Binding",     "bindings"    },
-        {"batch/v1",                          "Job",         "jobs"        },
-        {"batch/v1",                          "CronJob",     "cronjobs"    },
-        {"events.k8s.io/v1",                  "Event",       "events"      },
-        {"rbac.authorization.k8s.io/v1",      "ClusterRole", "clusterroles"},
-        {"kueue.x-k8s.io/v1beta2",            "Workload",    "workloads"   },
-        {"visibility.kueue.x-k8s.io/v1beta2", "LocalQueue",  "localqueues" },
+        {"v1",                                "Pod",           "pods"           },
+        {"v1",                                "Binding",       "bindings"       },
+        {"batch/v1",                          "Job",           "jobs"           },
+        {"batch/v1",                          "CronJob",       "cronjobs"       },
+        {"events.k8s.io/v1",                  "Event",         "events"         },
+        {"rbac.authorization.k8s.io/v1",      "ClusterRole",   "clusterroles"   },
+        {"kueue.x-k8s.io/v1beta2",            "Workload",      "workloads"      },
+        {"resource.k8s.io/v1",                "ResourceClaim", "resourceclaims" },
+        {"resource.k8s.io/v1alpha2",          "ResourceClass", "resourceclasses"},
+        {"visibility.kueue.x-k8s.io/v1beta2", "LocalQueue",    "localqueues"    },
     };
 
     for (size_t i = 0; i < countof(cases); i++) {
