@@ -171,6 +171,15 @@ int tls_ca_new(struct arena *a, struct str name, struct instant now, struct tls_
     return ok ? 0 : openssl_failed(err, "make a certificate authority");
 }
 
+/* A subject that equals its issuer's would read as signed by itself. */
+static bool is_issuers_name(const struct tls_ask *ask, X509 *ca)
+{
+    char text[256] = "";
+
+    X509_NAME_get_text_by_NID(X509_get_subject_name(ca), NID_commonName, text, sizeof(text));
+    return !ask->n_groups && str_eqz(ask->name, text);
+}
+
 static bool fill_in(X509 *cert, X509 *ca, const struct tls_ask *ask)
 {
     X509_NAME *subject = X509_get_subject_name(cert);
@@ -200,6 +209,10 @@ int tls_cert_new(struct arena *a, const struct tls_pem *ca, const struct tls_ask
     if (!ca_cert || !ca_key) {
         err_set(err, ERR_INVALID, "the certificate authority's %s cannot be read: %s",
                 ca_cert ? "key" : "certificate", tls_reason());
+    } else if (is_issuers_name(ask, ca_cert)) {
+        err_set(err, ERR_INVALID,
+                "no certificate can be made for '%.*s': it is the authority's own name",
+                STR_ARG(ask->name));
     } else {
         struct span life =
             ask->lifetime.ns ? ask->lifetime : span_s(86400L * CERT_LIFETIME_DAYS);

@@ -42,6 +42,39 @@ void exchange_pump_later(struct exchange *x)
     io_later(x->io, pump_task, x);
 }
 
+static void gone_task(void *ctx)
+{
+    struct exchange *x = ctx;
+
+    x->gone_due = false;
+    exchange_gone(x);
+}
+
+void exchange_gone_later(struct exchange *x)
+{
+    if (x->gone_due)
+        return;
+    x->gone_due = true;
+    io_later(x->io, gone_task, x);
+}
+
+static void drained_task(void *ctx)
+{
+    struct exchange *x = ctx;
+
+    x->drained_due = false;
+    if (!x->is_gone)
+        exchange_drained(x);
+}
+
+void exchange_drained_later(struct exchange *x)
+{
+    if (x->drained_due || !x->drained_fn)
+        return;
+    x->drained_due = true;
+    io_later(x->io, drained_task, x);
+}
+
 /* Later, because the handler is in the middle of a call. */
 static void cut_task(void *ctx)
 {
@@ -60,6 +93,10 @@ void exchange_free(struct exchange *x)
         io_later_cancel(x->io, pump_task, x);
     if (x->cut_due)
         io_later_cancel(x->io, cut_task, x);
+    if (x->gone_due)
+        io_later_cancel(x->io, gone_task, x);
+    if (x->drained_due)
+        io_later_cancel(x->io, drained_task, x);
     list_del(&x->link);
     buf_fini(&x->body);
     buf_fini(&x->out);

@@ -119,9 +119,11 @@ struct str conn_date(struct conn *c)
 
 static void choose(struct conn *c, bool http2)
 {
-    (void)http2;
-    c->proto = &h1_server_proto;
-    h1_server_init(c);
+    c->proto = http2 ? &h2_server_proto : &h1_server_proto;
+    if (http2)
+        h2_server_init(c);
+    else
+        h1_server_init(c);
     if (c->is_stopping && c->wire)
         c->proto->stop(c);
 }

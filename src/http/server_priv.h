@@ -96,7 +96,10 @@ struct exchange {
     bool is_started, is_streamed, is_ended;
     bool is_gone;        /* nobody reads the answer any more */
     bool is_closed_told; /* closed_fn was called, or would have been */
-    bool pump_due, cut_due, drain_wanted, deferred;
+    bool pump_due, cut_due, gone_due, drained_due; /* tasks */
+    bool drain_wanted;
+    bool is_read, deferred;          /* HTTP/2: the request is whole; nghttp2 waits for bytes */
+    VEC(struct http_header) headers; /* HTTP/2: so far */
     io_fn *drained_fn, *closed_fn;
     void *drained_ctx, *closed_ctx;
 };
@@ -110,8 +113,10 @@ void exchange_dispatch(struct exchange *x, http_handler_fn *handler, void *ctx);
 void exchange_gone(struct exchange *x);
 /* Tells the handler that the client will not wait, though an answer could still be sent. */
 void exchange_tell_closed(struct exchange *x);
+void exchange_gone_later(struct exchange *x);
 /* Nothing waits any more: tells who wants to know. */
 void exchange_drained(struct exchange *x);
+void exchange_drained_later(struct exchange *x);
 /* Calls ops->pump on a later turn; several calls become one. */
 void exchange_pump_later(struct exchange *x);
 static inline size_t exchange_left(const struct exchange *x)

@@ -88,8 +88,8 @@ static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *o
 {
     (void)ssl;
     (void)arg;
-    if (SSL_select_next_proto((unsigned char **)(uintptr_t)out, out_len, alpn_http1,
-                              sizeof(alpn_http1) - 1, in, in_len) != OPENSSL_NPN_NEGOTIATED)
+    if (SSL_select_next_proto((unsigned char **)(uintptr_t)out, out_len, alpn_both,
+                              sizeof(alpn_both) - 1, in, in_len) != OPENSSL_NPN_NEGOTIATED)
         return SSL_TLSEXT_ERR_NOACK;
     return SSL_TLSEXT_ERR_OK;
 }

@@ -26,7 +26,7 @@ struct tls_ask {
     struct span lifetime; /* 0: one year */
 };
 /* A new key and a certificate for it, signed by the authority. -1 with ERR_INVALID (the
- * authority's texts cannot be read, a name is too long) or ERR_INTERNAL. */
+ * authority's texts cannot be read, the name is its own or over 64 bytes) or ERR_INTERNAL. */
 int tls_cert_new(struct arena *a, const struct tls_pem *ca, const struct tls_ask *ask,
                  struct instant now, struct tls_pem *out, struct err *err);
 

@@ -14,7 +14,7 @@ TEST(tls_cert_new)
     struct instant ends;
     struct err err;
 
-    check_int(tls_ca_new(&a, S("berth"), NOW, &ca, &err), 0);
+    check_int(tls_ca_new(&a, S("berth-ca"), NOW, &ca, &err), 0);
     check(str_starts(ca.cert, S("-----BEGIN CERTIFICATE-----\n")));
     check(str_starts(ca.key, S("-----BEGIN PRIVATE KEY-----\n")));
     struct tls_ask ask = {.name = S("berth"),
@@ -52,7 +52,7 @@ TEST(tls_bad_texts)
     struct instant ends;
     struct err err;
 
-    check_int(tls_ca_new(&a, S("berth"), NOW, &ca, &err), 0);
+    check_int(tls_ca_new(&a, S("berth-ca"), NOW, &ca, &err), 0);
     check_int(tls_cert_new(&a, &bad, &ask, NOW, &out, &err), -1);
     check_err(&err, ERR_INVALID, "the certificate authority's certificate cannot be read");
     check_int(tls_cert_ends(S("x"), &ends, &err), -1);
@@ -65,6 +65,9 @@ TEST(tls_bad_texts)
     check_err(&err, ERR_INVALID, "no certificate authority can be read");
     check(!tls_client_new(&(struct tls_client_options){.ca = S("z")}, &err));
     check_err(&err, ERR_INVALID, "no certificate authority can be read");
+    ask.name = S("berth-ca");
+    check_int(tls_cert_new(&a, &ca, &ask, NOW, &out, &err), -1);
+    check_err(&err, ERR_INVALID, "it is the authority's own name");
     char name[100];
     memset(name, 'n', sizeof(name));
     ask.name = str_of(name, sizeof(name));
