@@ -1,0 +1,708 @@
+/* cycle.c - one scheduling cycle: heads, nominate, order, process, requeue
+ *
+ * The cycle works on the live tree and writes what it changes to the engine's log: the tree is
+ * the snapshot. At the end everything is taken back, and only what was admitted is charged.
+ */
+#include "queue/preempt_priv.h"
+
+#include "queue/plan_priv.h"
+
+/* ---- heads ---- */
+
+static int by_index(struct queue_cq *const *a, struct queue_cq *const *b)
+{
+    return (*a)->index < (*b)->index ? -1 : (*a)->index > (*b)->index;
+}
+
+static struct entry *new_entry(struct cycle *c, struct queue_wl *wl, struct queue_cq *cq)
+{
+    struct entry *x = arena_new(c->scratch, struct entry);
+
+    x->wl = wl;
+    x->cq = cq;
+    x->outcome = OUTCOME_REFUSED;
+    vec_push_in(c->scratch, &c->heads, x);
+    return x;
+}
+
+static void take_second_passes(struct cycle *c)
+{
+    struct queue_engine *e = c->e;
+
+    for (size_t i = 0; i < e->second_pass.len;) {
+        struct queue_wl *wl = e->second_pass.at[i];
+        struct wl_extra *x = wl->extra;
+        if (!x->is_ready && (!x->is_prequeued || instant_before(c->now, x->due))) {
+            i++;
+            continue;
+        }
+        x->is_prequeued = x->is_ready = false;
+        vec_remove(&e->second_pass, i);
+        if (wl_needs_second_pass(wl) && x->holds)
+            new_entry(c, wl, x->holds)->is_second_pass = true;
+    }
+}
+
+static void take_heads(struct cycle *c)
+{
+    struct queue_engine *e = c->e;
+    VEC(struct queue_cq *) cqs = {0};
+
+    take_second_passes(c);
+    vec_each (i, &e->ready)
+        if (e->ready.at[i]->is_active)
+            vec_push_in(c->scratch, &cqs, e->ready.at[i]);
+    if (cqs.len > 1)
+        vec_sort(&cqs, by_index);
+    vec_each (i, &cqs) {
+        struct queue_cq *cq = cqs.at[i];
+        if (cq_uses_afs(e, cq))
+            pending_reorder(e, cq);
+        struct queue_wl *wl = pending_pop(e, cq);
+        struct entry *x = new_entry(c, wl, cq);
+        x->is_preemptor = cq->preemptor == wl && cq->preemptor_generation == wl->generation;
+    }
+}
+
+/* ---- nominate ---- */
+
+static void note(struct cycle *c, struct entry *x, enum queue_cause_code code,
+                 struct str detail)
+{
+    vec_push_in(c->scratch, &x->causes,
+                (struct queue_cause){.code = code, .owner = x->cq->name, .detail = detail});
+}
+
+static void refuse(struct cycle *c, struct entry *x, enum queue_reason reason,
+                   enum queue_cause_code code, struct str detail)
+{
+    x->outcome = OUTCOME_REFUSED;
+    x->reason = reason;
+    note(c, x, code, detail);
+}
+
+/* What makes a head not worth looking at. */
+static bool is_refused(struct cycle *c, struct entry *x)
+{
+    struct queue_engine *e = c->e;
+    struct str ns_name = x->wl->group->lq->ns;
+    struct queue_ns *ns = ns_find(e, ns_name);
+
+    if (wl_flags(x->wl) & WL_CHECKS_FAILED) {
+        refuse(c, x, QUEUE_PENDING_EVALUATION, CAUSE_CHECKS, S(""));
+    } else if (!cq_gives_heads(x->cq)) {
+        refuse(c, x, QUEUE_SUSPENDED, CAUSE_QUEUE_INACTIVE, S(""));
+    } else if (!ns) {
+        refuse(c, x, QUEUE_MISCONFIGURED, CAUSE_NAMESPACE, ns_name);
+    } else if (!match_selector(&x->cq->spec.namespaces, ns->labels)) {
+        refuse(c, x, QUEUE_MISCONFIGURED, CAUSE_NAMESPACE, S(""));
+        x->requeue = REQUEUE_NAMESPACE;
+    } else if (wl_flags(x->wl) & WL_INVALID) {
+        refuse(c, x, QUEUE_MISCONFIGURED, CAUSE_INVALID_REQUESTS, x->wl->extra->invalid_text);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+bool progress_outdated(const struct queue_engine *e, const struct wl_progress *p,
+                       uint64_t class, int64_t generation)
+{
+    if (gate(e, QUEUE_GATE_KEEP_PROGRESS)) {
+        if (p->class && class && p->class != class)
+            return true;
+        if (p->cycle + 1 >= e->cycle)
+            return false;
+    }
+    return generation > p->generation;
+}
+
+/* The older slice of an elastic job that it replaces, if that holds quota. */
+static struct queue_wl *replaced_slice(struct cycle *c, const struct queue_wl *wl)
+{
+    struct queue_wl *old;
+
+    if (!wl->extra || !wl->extra->replaces.len || !gate(c->e, QUEUE_GATE_ELASTIC))
+        return NULL;
+    old = wl_find(c->e, wl->extra->replaces);
+    return old && old->extra && old->extra->holds ? old : NULL;
+}
+
+static enum possibility simulate(void *ctx, quota_fr fr, int64_t amount, uint32_t *borrow)
+{
+    struct assign_input *in = ctx;
+    struct cycle *c = in->cycle;
+    struct quota_amount request = {fr, amount};
+    struct preempt_input p = {.e = c->e,
+                              .a = c->scratch,
+                              .cq = in->cq,
+                              .wl = in->wl,
+                              .priority = in->shape->priority,
+                              .now = c->now,
+                              .requests = &request,
+                              .n_requests = 1,
+                              .needed = &fr,
+                              .n_needed = 1};
+    victim_list victims = {0};
+    bool may_reclaim, is_own = false;
+    size_t mark = quota_mark(&c->e->log);
+
+    cycle_victims(&p, &victims);
+    if (!victims.len)
+        return POSSIBLE_NONE;
+    vec_each (i, &victims) {
+        is_own |= victims.at[i].wl->extra->holds == in->cq;
+        snapshot_remove(c->e, victims.at[i].wl);
+    }
+    *borrow = quota_lowest_fit(&in->cq->node, fr, amount, &may_reclaim);
+    preempt_restore(&p, &victims, mark);
+    return is_own ? POSSIBLE_PREEMPT : POSSIBLE_RECLAIM;
+}
+
+void cycle_victims(const struct preempt_input *in, victim_list *out)
+{
+    if (in->e->config.fair_sharing)
+        preempt_fair(in, out);
+    else
+        preempt_find(in, out);
+}
+
+/* Who would have to go for this assignment. */
+static void find_victims(struct cycle *c, struct entry *x, const struct assign_input *in,
+                         const struct assignment *as, victim_list *out)
+{
+    struct preempt_input p = {.e = c->e,
+                              .a = c->scratch,
+                              .cq = x->cq,
+                              .wl = x->wl,
+                              .priority = in->shape->priority,
+                              .now = c->now};
+    VEC(quota_fr) needed = {0};
+
+    p.requests = assignment_requests(in, as, &p.n_requests);
+    for (size_t i = 0; i < as->n_podsets; i++)
+        for (size_t k = 0; k < as->podsets[i].n_flavors; k++) {
+            const struct assigned_flavor *f = &as->podsets[i].flavors[k];
+            if (f->mode == MODE_PREEMPT)
+                vec_push_in(c->scratch, &needed, QUOTA_FR(f->flavor, f->resource));
+        }
+    p.needed = needed.at;
+    p.n_needed = needed.len;
+    cycle_victims(&p, out);
+}
+
+static bool is_accepted(struct cycle *c, struct entry *x, const struct assign_input *in,
+                        const struct assignment *as, victim_list *victims)
+{
+    victims->len = 0;
+    if (as->mode == MODE_FIT)
+        return true;
+    if (as->mode != MODE_PREEMPT)
+        return false;
+    find_victims(c, x, in, as, victims);
+    return victims->len > 0;
+}
+
+int64_t reducer_total(const struct queue_shape *shape)
+{
+    int64_t total = 0;
+
+    for (size_t i = 0; i < shape->n_podsets; i++) {
+        const struct queue_podset_spec *ps = &shape->podsets[i].spec;
+        total += ps->min_count ? MAX(0, ps->count - ps->min_count) : 0;
+    }
+    return total;
+}
+
+void reducer_counts(const struct queue_shape *shape, int64_t step, int64_t total,
+                    uint32_t *counts)
+{
+    for (size_t i = 0; i < shape->n_podsets; i++) {
+        const struct queue_podset_spec *ps = &shape->podsets[i].spec;
+        int64_t delta = ps->min_count ? MAX(0, ps->count - ps->min_count) : 0;
+        counts[i] = (uint32_t)(ps->count - delta * step / total);
+    }
+}
+
+int64_t reducer_search(int64_t total, reducer_fn *accepts, void *ctx)
+{
+    int64_t low = 0, high = total + 1, good = -1;
+
+    if (total == 0)
+        return -1;
+    while (low < high) {
+        int64_t mid = low + (high - low) / 2;
+        if (accepts(ctx, mid)) {
+            good = mid;
+            high = mid;
+        } else {
+            low = mid + 1;
+        }
+    }
+    return good == low ? good : -1;
+}
+
+/* What the search for a smaller size tries, and its last success. */
+struct shrink {
+    struct cycle *c;
+    struct entry *x;
+    struct assign_input *in;
+    int64_t total;
+    struct assignment *as;
+    victim_list victims;
+};
+
+static bool shrunk_is_accepted(void *ctx, int64_t step)
+{
+    struct shrink *s = ctx;
+    uint32_t *counts = arena_array(s->c->scratch, uint32_t, s->in->shape->n_podsets);
+    victim_list victims = {0};
+
+    if (step > s->total)
+        return false;
+    reducer_counts(s->in->shape, step, s->total, counts);
+    s->in->counts = counts;
+    struct assignment *as = assign_flavors(s->in);
+    if (!is_accepted(s->c, s->x, s->in, as, &victims))
+        return false;
+    s->as = as;
+    s->victims = victims;
+    return true;
+}
+
+/* Assignment and victims of the entry on the tree as it is now. */
+static void assign_entry(struct cycle *c, struct entry *x, const struct assignment *pinned)
+{
+    struct queue_wl *slice = replaced_slice(c, x->wl);
+    struct wl_progress *progress = x->wl->extra ? x->wl->extra->progress : NULL;
+    struct assign_input in = {.e = c->e,
+                              .a = c->scratch,
+                              .cycle = c,
+                              .cq = x->cq,
+                              .wl = x->wl,
+                              .shape = x->wl->group->shape,
+                              .pinned = pinned,
+                              .replaces = slice,
+                              .simulate = simulate};
+    bool accepted;
+
+    in.ctx = &in;
+    if (progress && !pinned &&
+        !progress_outdated(c->e, progress, in.shape->class, quota_generation(&x->cq->node)))
+        in.progress = progress;
+    x->as = assign_flavors(&in);
+    x->victims = (victim_list){0};
+    accepted = is_accepted(c, x, &in, x->as, &x->victims);
+    if (!accepted && gate(c->e, QUEUE_GATE_PARTIAL_ADMISSION) && !x->is_second_pass) {
+        struct shrink s = {c, x, &in, reducer_total(in.shape), NULL, {0}};
+        accepted = reducer_search(s.total, shrunk_is_accepted, &s) >= 0;
+        if (accepted) {
+            x->as = s.as;
+            x->victims = s.victims;
+        }
+    }
+    x->slice = accepted ? slice : NULL;
+}
+
+static void nominate(struct cycle *c)
+{
+    vec_each (i, &c->heads) {
+        struct entry *x = c->heads.at[i];
+        quota_settle(&x->cq->node);
+        if (!x->is_second_pass && x->wl->extra && x->wl->extra->holds) {
+            x->is_dropped = true;
+            continue;
+        }
+        if (is_refused(c, x))
+            continue;
+        assign_entry(c, x, NULL);
+        vec_push_in(c->scratch, &c->entries, x);
+    }
+}
+
+/* ---- process ---- */
+
+static bool overlaps(const struct cycle *c, const struct entry *x)
+{
+    (void)c;
+    vec_each (i, &x->victims)
+        if (x->victims.at[i].wl->extra->is_taken)
+            return true;
+    return false;
+}
+
+/* Takes everybody preempted in this cycle out of the tree; and back. */
+static void remove_taken(struct cycle *c)
+{
+    vec_each (i, &c->taken)
+        snapshot_remove(c->e, c->taken.at[i]);
+}
+
+static void add_taken(struct cycle *c, size_t mark)
+{
+    vec_each (i, &c->taken)
+        c->taken.at[i]->extra->is_removed = false;
+    quota_undo(&c->e->log, mark);
+}
+
+static bool fits_in_cycle(struct cycle *c, const struct entry *x)
+{
+    size_t mark = quota_mark(&c->e->log);
+    bool fits = true;
+
+    if (x->is_second_pass)
+        return true;
+    remove_taken(c);
+    vec_each (i, &x->victims)
+        if (!x->victims.at[i].wl->extra->is_removed)
+            snapshot_remove(c->e, x->victims.at[i].wl);
+    if (x->slice && !x->slice->extra->is_removed)
+        snapshot_remove(c->e, x->slice);
+    vec_each (i, &x->as->usage) {
+        int64_t free = quota_available(&x->cq->node, x->as->usage.at[i].fr);
+        if (x->as->usage.at[i].amount > MAX((int64_t)0, free))
+            fits = false;
+    }
+    if (x->slice)
+        x->slice->extra->is_removed = false;
+    vec_each (i, &x->victims)
+        x->victims.at[i].wl->extra->is_removed = false;
+    add_taken(c, mark);
+    return fits;
+}
+
+static void charge(struct cycle *c, struct entry *x)
+{
+    if (x->is_second_pass)
+        return;
+    vec_each (i, &x->as->usage)
+        quota_add(&x->cq->node, x->as->usage.at[i].fr, x->as->usage.at[i].amount, &c->e->log);
+}
+
+int64_t reserve_amount(const struct queue_cq *cq, quota_fr fr, int64_t usage, bool borrows)
+{
+    const struct quota_cell *cell = quota_cell(&cq->node, fr);
+    int64_t used = cell ? cell->usage : 0, nominal = cell ? cell->nominal : 0;
+
+    if (!borrows)
+        return MAX((int64_t)0, MIN(usage, amount_sub(nominal, used)));
+    if (!cell || !cell->has_borrow)
+        return usage;
+    return MIN(usage, amount_sub(amount_add(nominal, cell->borrow), used));
+}
+
+/* Keeps room for one that waits for quota it has a right to, so that others of this cycle do
+ * not take it. */
+static void reserve(struct cycle *c, struct entry *x)
+{
+    bool insists = gate(c->e, QUEUE_GATE_PREEMPTORS_FIRST) && x->is_preemptor;
+
+    if (x->cq->spec.reclaim == POLICY_ANY && !insists)
+        return;
+    vec_each (i, &x->as->usage) {
+        struct quota_amount u = x->as->usage.at[i];
+        quota_add(&x->cq->node, u.fr, reserve_amount(x->cq, u.fr, u.amount, x->as->borrow > 0),
+                  &c->e->log);
+    }
+}
+
+static void recompute(struct cycle *c, struct entry *x)
+{
+    size_t mark = quota_mark(&c->e->log);
+
+    remove_taken(c);
+    assign_entry(c, x, x->as);
+    if (x->as->mode == MODE_FIT) {
+        x->as->mode = MODE_DEFERRED;
+        for (size_t i = 0; i < x->as->n_podsets; i++)
+            x->as->podsets[i].mode = MODE_DEFERRED;
+    }
+    add_taken(c, mark);
+}
+
+static void finish_entry(struct entry *x, enum queue_outcome outcome,
+                         enum queue_requeue requeue, enum queue_reason reason,
+                         bool keeps_progress)
+{
+    x->outcome = outcome;
+    x->requeue = requeue;
+    x->reason = reason;
+    x->keeps_progress = keeps_progress;
+}
+
+static void skip(struct cycle *c, struct entry *x, enum queue_cause_code code)
+{
+    finish_entry(x, OUTCOME_SKIPPED, REQUEUE_FAILED_AFTER_NOMINATION, QUEUE_WAITING_FOR_QUOTA,
+                 gate(c->e, QUEUE_GATE_KEEP_PROGRESS));
+    note(c, x, code, S(""));
+    if (x->as->mode == MODE_PREEMPT)
+        x->cq->counter.skipped++;
+}
+
+static void issue_preemptions(struct cycle *c, struct entry *x)
+{
+    finish_entry(x, OUTCOME_PREEMPTING, REQUEUE_PENDING_PREEMPTION, QUEUE_WAITING_FOR_PREEMPTED,
+                 false);
+    vec_each (i, &x->victims) {
+        struct wl_extra *v = x->victims.at[i].wl->extra;
+        x->victims.at[i].is_under_way = v->was_asked || (v->flags & WL_EVICTED);
+        v->was_asked = true;
+    }
+    (void)c;
+}
+
+static bool gate_is_closed(const struct cycle *c, const struct entry *x)
+{
+    return (wl_flags(x->wl) & WL_PREEMPTION_GATED) &&
+           (gate(c->e, QUEUE_GATE_CONCURRENT_ADMISSION) ||
+            gate(c->e, QUEUE_GATE_ORCHESTRATED_PREEMPTION));
+}
+
+static bool is_waiting_for_pods(const struct cycle *c, const struct entry *x)
+{
+    return c->e->config.block_admission && !x->is_second_pass &&
+           (c->n_admitted || c->e->n_not_ready);
+}
+
+static void process_fitting(struct cycle *c, struct entry *x)
+{
+    vec_each (i, &x->victims) {
+        x->victims.at[i].wl->extra->is_taken = true;
+        vec_push_in(c->scratch, &c->taken, x->victims.at[i].wl);
+    }
+    charge(c, x);
+    if (x->as->mode == MODE_PREEMPT) {
+        issue_preemptions(c, x);
+        return;
+    }
+    if (is_waiting_for_pods(c, x)) {
+        finish_entry(x, OUTCOME_BLOCKED, REQUEUE_FAILED_AFTER_NOMINATION,
+                     QUEUE_WAITING_FOR_PODS_READY, false);
+        note(c, x, CAUSE_PODS_NOT_READY, S(""));
+        return;
+    }
+    finish_entry(x, OUTCOME_ADMITTED, REQUEUE_GENERIC, QUEUE_NONE, false);
+    c->n_admitted++;
+}
+
+static void process(struct cycle *c, struct entry *x)
+{
+    bool fits = fits_in_cycle(c, x), recomputed = false;
+
+    if (overlaps(c, x) && gate(c->e, QUEUE_GATE_RECOMPUTE_OVERLAP)) {
+        recomputed = true;
+        recompute(c, x);
+        fits = fits_in_cycle(c, x);
+    }
+    bool overlap = overlaps(c, x);
+    if (recomputed) {
+        if (x->as->mode == MODE_DEFERRED)
+            x->cq->counter.deferred_fit++;
+        else if (x->victims.len && fits && !overlap)
+            x->cq->counter.new_targets++;
+        else
+            x->cq->counter.recompute_skipped++;
+    }
+    if (x->is_second_pass && x->as->mode != MODE_FIT && (wl_flags(x->wl) & WL_UNHEALTHY) &&
+        gate(c->e, QUEUE_GATE_TAS_FAIL_FAST)) {
+        finish_entry(x, OUTCOME_EVICTED, REQUEUE_GENERIC, QUEUE_NONE, false);
+    } else if (x->as->mode == MODE_NO_FIT) {
+        finish_entry(x, OUTCOME_NO_FIT, REQUEUE_NO_FIT, x->as->no_fit, true);
+    } else if (x->as->mode == MODE_PREEMPT && !x->victims.len) {
+        finish_entry(x, OUTCOME_NO_VICTIMS, REQUEUE_NO_CANDIDATES, QUEUE_WAITING_FOR_QUOTA,
+                     true);
+        note(c, x, CAUSE_NO_VICTIM, S(""));
+        reserve(c, x);
+    } else if (x->as->mode == MODE_PREEMPT && gate_is_closed(c, x)) {
+        finish_entry(x, OUTCOME_GATED, REQUEUE_PREEMPTION_GATED, QUEUE_ADMISSION_GATED, false);
+        note(c, x, CAUSE_GATE_CLOSED, S(""));
+    } else if (x->as->mode == MODE_DEFERRED) {
+        finish_entry(x, OUTCOME_DEFERRED, REQUEUE_PENDING_PREEMPTION,
+                     QUEUE_WAITING_FOR_PREEMPTED, false);
+        note(c, x, CAUSE_OVERLAP, S(""));
+        charge(c, x);
+    } else if (overlap) {
+        skip(c, x, CAUSE_OVERLAP);
+    } else if (!fits) {
+        skip(c, x, CAUSE_LOST_RACE);
+    } else {
+        process_fitting(c, x);
+    }
+}
+
+/* ---- after the walk ---- */
+
+static void keep_progress(struct entry *x)
+{
+    struct wl_extra *extra = x->wl->extra;
+    const struct wl_progress *p = x->keeps_progress && x->as ? x->as->progress : NULL;
+
+    if (extra) {
+        free(extra->progress);
+        extra->progress = NULL;
+    }
+    if (!p)
+        return;
+    struct wl_progress *copy = mem_alloc(sizeof(*copy) + size_mul(p->len, sizeof(*p->at)));
+    *copy = *p;
+    copy->at = (struct progress_entry *)(copy + 1);
+    memcpy(copy->at, p->at, p->len * sizeof(*p->at));
+    wl_extra(x->wl)->progress = copy;
+}
+
+static void admit(struct cycle *c, struct entry *x)
+{
+    struct queue_engine *e = c->e;
+    struct wl_extra *extra = wl_extra(x->wl);
+
+    if (x->is_second_pass)
+        return;
+    e->changes++;
+    pending_remove(e, x->wl);
+    vec_clear(&extra->usage);
+    entry_admission(c, x, extra);
+    extra->flags |= WL_RESERVED;
+    extra->flags &= ~(uint32_t)(WL_EVICTED | WL_BACKOFF);
+    if (!x->n_checks)
+        extra->flags |= WL_ADMITTED;
+    extra->reserved_at = c->now;
+    extra->is_assumed = true;
+    free(extra->progress);
+    extra->progress = NULL;
+    cq_forget_preemptor(x->cq, x->wl);
+    cache_hold(e, x->cq, x->wl);
+    afs_charge(e, x->wl);
+}
+
+static void requeue(struct cycle *c, struct entry *x)
+{
+    struct queue_engine *e = c->e;
+
+    if (x->is_dropped) {
+        pending_remove(e, x->wl);
+        return;
+    }
+    if (x->outcome == OUTCOME_ADMITTED || x->outcome == OUTCOME_EVICTED)
+        return;
+    if (x->is_second_pass) {
+        second_pass_queue(e, x->wl, x->wl->extra->iteration, c->now);
+        return;
+    }
+    if (x->as)
+        keep_progress(x);
+    pending_requeue(e, x->wl, x->requeue, x->reason, c->now);
+    x->is_parked = pending_is_parked(x->wl);
+    x->cq->judged = x->wl;
+    x->cq->judged_changes = e->changes;
+}
+
+static void coarse_reason(const struct queue_engine *e, struct entry *x)
+{
+    if (gate(e, QUEUE_GATE_OBSERVABILITY) || x->outcome == OUTCOME_ADMITTED)
+        return;
+    x->reason = x->outcome == OUTCOME_BLOCKED ? QUEUE_WAITING : QUEUE_PENDING;
+}
+
+static void run_order(struct cycle *c)
+{
+    struct entry *x;
+
+    if (c->e->config.fair_sharing) {
+        entry_list left = {0};
+        vec_each (i, &c->entries) { /* one a ClusterQueue, the last one */
+            bool is_last = true;
+            for (size_t k = i + 1; k < c->entries.len; k++)
+                is_last &= c->entries.at[k]->cq != c->entries.at[i]->cq;
+            if (is_last)
+                vec_push_in(c->scratch, &left, c->entries.at[i]);
+            else
+                finish_entry(c->entries.at[i], OUTCOME_SKIPPED, REQUEUE_GENERIC,
+                             QUEUE_WAITING_FOR_QUOTA, true);
+        }
+        while ((x = order_fair_next(c->e, &left))) {
+            vec_push_in(c->scratch, &c->done, x);
+            process(c, x);
+        }
+        return;
+    }
+    if (c->entries.len > 1)
+        order_classical(c->e, &c->entries);
+    vec_each (i, &c->entries) {
+        vec_push_in(c->scratch, &c->done, c->entries.at[i]);
+        process(c, c->entries.at[i]);
+    }
+}
+
+struct queue_plan queue_cycle(struct queue_engine *e, struct arena *a, struct instant now)
+{
+    struct cycle c = {.e = e, .a = a, .scratch = &e->scratch, .now = now};
+    struct queue_plan plan;
+
+    /* 1. Who is looked at. */
+    engine_flush(e, now);
+    arena_reset(&e->scratch);
+    e->cycle++;
+    take_heads(&c);
+
+    /* 2. What each would get on its own. */
+    nominate(&c);
+
+    /* 3. One after the other, each seeing what earlier ones took. */
+    run_order(&c);
+
+    /* 4. The tree as it was; then what was decided. */
+    quota_undo(&e->log, 0);
+    vec_each (i, &c.taken)
+        c.taken.at[i]->extra->is_taken = false;
+    vec_each (i, &c.done)
+        if (c.done.at[i]->outcome == OUTCOME_ADMITTED) {
+            entry_checks(&c, c.done.at[i]);
+            admit(&c, c.done.at[i]);
+        }
+    vec_each (i, &c.heads)
+        requeue(&c, c.heads.at[i]);
+    vec_each (i, &c.heads)
+        coarse_reason(e, c.heads.at[i]);
+    plan = plan_make(&c);
+    return plan;
+}
+
+/* ---- what came of it ---- */
+
+void queue_admission_failed(struct queue_engine *e, struct str key, bool is_gone,
+                            struct instant now)
+{
+    struct queue_wl *wl = wl_find(e, key);
+
+    if (!wl || !wl->extra || !wl->extra->is_assumed)
+        return;
+    struct queue_cq *cq = wl->extra->holds;
+    e->changes++;
+    cache_release(e, wl);
+    afs_drop(e, wl->group->lq, wl);
+    wl->extra->is_assumed = false;
+    wl->extra->flags &= ~(uint32_t)(WL_RESERVED | WL_ADMITTED);
+    vec_clear(&wl->extra->usage);
+    wl->extra->n_admission = 0;
+    engine_want_flush(e, &cq->node);
+    if (is_gone) {
+        wl_discard(e, wl);
+        return;
+    }
+    if (wl->group->lq->is_attached)
+        pending_requeue(e, wl, REQUEUE_FAILED_AFTER_NOMINATION, QUEUE_NONE, now);
+    else
+        pending_push(e, wl, false);
+}
+
+void queue_preemption_failed(struct queue_engine *e, struct str preemptor, struct str victim,
+                             struct instant now)
+{
+    struct queue_wl *v = wl_find(e, victim), *p = wl_find(e, preemptor);
+
+    (void)now;
+    if (v && v->extra)
+        v->extra->was_asked = false;
+    if (p)
+        cq_forget_preemptor(wl_cq(p), p);
+}

@@ -1,0 +1,581 @@
+/* engine_priv.h - what an engine is made of (for queue/ only)
+ *
+ *     lq --- groups --- workloads          a group: workloads of one LocalQueue and one shape
+ *      |       |
+ *      '----- cq ----- quota node          a cq: a heap of its groups with somebody active
+ *
+ * A group has two heaps, the active and the parked one, and says which is which. To park all
+ * workloads of a shape, or to wake them, is to swap the two.
+ */
+#pragma once
+
+#include "queue/afs.h"
+#include "queue/intern.h"
+#include "queue/queue.h"
+#include "queue/quota.h"
+
+struct queue_cq;
+struct queue_lq;
+struct queue_group;
+struct queue_wl;
+
+/* ---- configuration objects ---- */
+
+struct queue_flavor {
+    uint16_t id;
+    bool exists;
+    struct arena arena;
+    struct queue_flavor_spec spec;
+};
+
+struct queue_check {
+    struct str name, controller;
+    bool exists, is_active;
+    struct arena arena;
+};
+
+struct queue_topology {
+    struct str name;
+    bool exists;
+    struct arena arena;
+    const struct str *levels; /* node labels, the widest first */
+    size_t n_levels;
+};
+
+struct queue_ns {
+    struct str name;
+    bool exists;
+    struct arena arena;
+    struct queue_labels labels;
+};
+
+struct queue_cohort {
+    struct quota_node node; /* first */
+    struct str name;
+    bool is_explicit;
+};
+
+/* One resource group of a ClusterQueue. */
+struct cq_group {
+    const uint16_t *resources;
+    size_t n_resources;
+    const uint16_t *flavors; /* in their order */
+    size_t n_flavors;
+};
+
+#define CAUSES_INACTIVE(X)                                                                     \
+    X(STOPPED, "Stopped")                                                                      \
+    X(FLAVOR_NOT_FOUND, "FlavorNotFound")                                                      \
+    X(CHECK_NOT_FOUND, "AdmissionCheckNotFound")                                               \
+    X(CHECK_INACTIVE, "AdmissionCheckInactive")                                                \
+    X(MULTIPLE_MULTIKUEUE, "MultipleMultiKueueAdmissionChecks")                                \
+    X(MULTIKUEUE_PER_FLAVOR, "MultiKueueAdmissionCheckAppliedPerFlavor")                       \
+    X(MULTIKUEUE_PROVISIONING, "MultiKueueWithProvisioningRequest")                            \
+    X(TOPOLOGY_NOT_FOUND, "TopologyNotFound")                                                  \
+    X(TERMINATING, "Terminating")
+
+enum cq_inactive {
+#define CQ_INACTIVE_ENUM(name, text) INACTIVE_##name,
+    CAUSES_INACTIVE(CQ_INACTIVE_ENUM)
+#undef CQ_INACTIVE_ENUM
+        INACTIVE_COUNT,
+};
+
+/* A workload that uses quota, with what ranks it as a victim. 32 bytes. */
+struct cq_holder {
+    struct queue_wl *wl;
+    int64_t priority;
+    int64_t reserved_ns; /* 0: no time known, counts as now */
+    uint32_t fr_bits;    /* cells it uses: see preempt_priv.h */
+    bool is_evicted;
+};
+
+struct queue_cq {
+    struct quota_node node; /* first; a leaf */
+    struct str name;
+    uint32_t index; /* in the order of creation */
+    bool exists, is_active, is_terminating;
+    uint32_t inactive;  /* bits of enum cq_inactive */
+    struct arena arena; /* holds spec and groups */
+    struct queue_cq_spec spec;
+    const struct cq_group *groups;
+    size_t n_groups;
+    const quota_fr *frs; /* in the order of the spec */
+    size_t n_frs;
+    /* workloads with quota */
+    VEC(struct cq_holder) holders;
+    uint32_t n_admitted;
+    VEC(struct quota_amount) admitted; /* usage of admitted ones */
+    /* waiting */
+    VEC(struct queue_lq *) lqs;       /* that point here, existing or not */
+    VEC(struct queue_group *) heap;   /* groups with active members, best first */
+    VEC(struct queue_group *) parked; /* groups with parked members */
+    VEC(struct bulk {
+        uint64_t shape;
+        enum queue_reason reason;
+    })
+    bulk;                      /* shapes parked as a whole since the last flush */
+    struct queue_wl *inflight; /* popped, not yet requeued */
+    uint32_t n_active, n_parked;
+    int64_t pop_cycle, flush_cycle;
+    /* the workload that waits for its preemptions */
+    struct queue_wl *preemptor;
+    bool is_sticky, wants_flush;
+    uint32_t preemptor_generation;
+    uint32_t ready_slot;          /* in e->ready, or UINT32_MAX */
+    uint32_t scratch;             /* an index of the function that runs */
+    struct queue_counter counter; /* of the running cycle */
+    /* the last head that stayed, and the engine's changes then: no need to look again */
+    const struct queue_wl *judged;
+    uint64_t judged_changes;
+};
+
+struct queue_lq {
+    struct str key; /* "namespace/name" */
+    struct str ns, name, cq_name;
+    uint32_t id;
+    bool exists, is_stopped;
+    bool is_attached; /* its groups stand in cq's heap */
+    double weight;
+    struct queue_cq *cq; /* that it points to, existing or not */
+    uint32_t slot;       /* in cq->lqs */
+    VEC(struct queue_group *) groups;
+    uint32_t pending; /* items, in flight ones left out */
+    uint32_t n_holding, n_admitted;
+    VEC(struct quota_amount) reserved, admitted;
+    struct afs_ledger ledger;
+    double afs_usage; /* of the heap's order; recomputed when the ledger changes */
+};
+
+/* ---- workloads ---- */
+
+struct shape_request {
+    uint16_t resource;
+    int64_t amount; /* for all pods */
+};
+
+struct shape_podset {
+    struct queue_podset_spec spec;  /* strings and lists in the shape's arena; no requests */
+    struct shape_request *requests; /* sorted by resource name */
+    size_t n_requests;
+};
+
+/* What workloads that are judged alike have in common. */
+struct queue_shape {
+    struct str key; /* canonical bytes, in the arena */
+    struct arena arena;
+    uint32_t refs, id;
+    uint64_t class; /* equal: judged alike; 0: never known to be */
+    int64_t priority;
+    struct shape_podset *podsets;
+    size_t n_podsets;
+    struct str allowed_flavors;
+    /* which flavors of a ClusterQueue its podsets tolerate: see flavor.c */
+    bool is_plain; /* no selectors, affinity or topology: only taints can keep it out */
+};
+
+struct wl_heap {
+    struct queue_wl **at;
+    uint32_t len, cap;
+};
+
+struct queue_group {
+    struct str key; /* of e->groups: the bytes of lq_id and shape_id */
+    uint32_t lq_id, shape_id;
+    uint32_t refs; /* workloads */
+    struct queue_lq *lq;
+    struct queue_shape *shape;
+    struct wl_heap heaps[2];
+    uint8_t active;                           /* which of the two */
+    uint32_t n_backoff;                       /* parked members that may not be woken yet */
+    uint32_t lq_slot, heap_slot, parked_slot; /* UINT32_MAX: not there */
+};
+
+enum wl_state {
+    WL_IDLE,     /* not in any queue */
+    WL_WAITING,  /* in its group; active or parked if the group's queue has a cq */
+    WL_INFLIGHT, /* the running cycle's head */
+};
+
+/* What only some workloads have. */
+struct wl_extra {
+    struct arena arena; /* admission and texts */
+    /* quota */
+    struct queue_cq *holds; /* NULL: uses none */
+    uint32_t holder_slot;
+    VEC(struct quota_amount) usage;
+    struct str admitted_to;
+    struct queue_podset_admission *admission; /* copied */
+    size_t n_admission;
+    struct instant reserved_at, requeue_at;
+    uint32_t flags;
+    bool is_assumed, was_asked; /* admitted by us, not seen written; asked to go */
+    bool is_removed;            /* taken out of the snapshot for a moment */
+    bool is_taken;              /* preempted in the running cycle */
+    /* second pass */
+    bool is_prequeued, is_ready;
+    uint32_t iteration;
+    struct instant due;
+    /* scan progress */
+    struct wl_progress *progress;
+    struct str replaces, parent, invalid_text;
+    /* the last answer */
+    enum queue_reason reason;
+    enum queue_outcome outcome;
+    struct queue_cause *causes;
+    size_t n_causes;
+    uint32_t n_victims;
+    struct arena answer_arena;
+};
+
+struct wl_progress {
+    int64_t generation; /* of the ClusterQueue */
+    uint64_t cycle, class;
+    struct progress_entry {
+        uint16_t podset, resource;
+        int32_t tried;
+    } * at;
+    size_t len;
+    bool is_pending; /* some scan did not end at its last flavor */
+};
+
+/* 56 bytes and the name, then the uid: 16 bytes where it is a canonical UUID, else its text. */
+struct queue_wl {
+    struct queue_wl *next; /* same bucket of e->table */
+    struct queue_group *group;
+    struct wl_extra *extra; /* NULL for most */
+    int64_t order_ns;
+    uint32_t hash, digest;
+    uint32_t pos; /* in its heap */
+    uint32_t generation, evaluated;
+    uint8_t state; /* enum wl_state */
+    uint8_t heap : 1, is_uuid : 1, is_backoff : 1;
+    uint8_t name_len, uid_len;
+    char text[];
+};
+
+struct queue_engine {
+    struct queue_config config;
+    struct arena arena; /* names that live as long as the engine */
+    struct intern flavor_names, resources;
+    VEC(struct queue_flavor *) flavors; /* by id */
+    MAP(struct queue_check *) checks;
+    MAP(struct queue_topology *) topologies;
+    MAP(struct queue_ns *) namespaces;
+    MAP(struct queue_cohort *) cohorts;
+    MAP(struct queue_cq *) cqs;
+    MAP(struct queue_lq *) lqs;
+    MAP(struct queue_shape *) shapes;
+    MAP(struct queue_group *) groups;
+    uint32_t next_cq, next_lq, next_shape;
+    struct queue_wl **table;
+    uint32_t n_table, n_wls;
+    struct slab *slabs;
+    void *slab_free[64];
+    char *slab_at, *slab_end;
+    size_t slab_total;
+    VEC(struct queue_cq *) ready;   /* cqs with active workloads */
+    VEC(struct queue_cq *) flushes; /* want a flush of their trees */
+    uint64_t stamp;
+    uint32_t n_not_ready; /* holders whose pods are not ready */
+    VEC(struct queue_wl *) second_pass;
+    bool has_named_shapes; /* shapes whose class is not their own */
+    struct quota_log log;
+    uint64_t cycle;
+    uint64_t changes;     /* events so far */
+    struct arena scratch; /* emptied by each cycle */
+};
+
+static inline bool gate(const struct queue_engine *e, enum queue_gate g)
+{
+    return e->config.gates >> g & 1;
+}
+
+/* ---- wl.c: records of workloads ---- */
+
+struct queue_wl *wl_find(const struct queue_engine *e, struct str key);
+struct queue_wl *wl_find_in(const struct queue_engine *e, struct str ns, struct str name);
+bool wl_has_uid(const struct queue_wl *wl, struct str uid);
+struct queue_wl *wl_make(struct queue_engine *e, const struct queue_workload_spec *spec);
+void wl_free(struct queue_engine *e, struct queue_wl *wl);
+struct wl_extra *wl_extra(struct queue_wl *wl); /* made where missing */
+void wl_extra_free(struct queue_wl *wl);
+static inline struct str wl_name(const struct queue_wl *wl)
+{
+    return str_of(wl->text, wl->name_len);
+}
+struct str wl_key(struct arena *a, const struct queue_wl *wl);
+/* Order of UIDs as strings. */
+int wl_uid_cmp(const struct queue_wl *a, const struct queue_wl *b);
+struct str wl_uid(struct arena *a, const struct queue_wl *wl);
+static inline struct queue_cq *wl_cq(const struct queue_wl *wl)
+{
+    return wl->group->lq->cq;
+}
+static inline uint32_t wl_flags(const struct queue_wl *wl)
+{
+    return wl->extra ? wl->extra->flags : 0;
+}
+
+/* The shape of a spec, counted; its requests are kept in it. */
+struct queue_shape *shape_get(struct queue_engine *e, const struct queue_workload_spec *spec);
+void shape_unref(struct queue_engine *e, struct queue_shape *s);
+
+/* ---- cache.c: quotas and what may use them ---- */
+
+struct queue_cq *cq_find(const struct queue_engine *e, struct str name);
+/* Made (not existing) where missing. */
+struct queue_cq *cq_ref(struct queue_engine *e, struct str name);
+struct queue_cohort *cohort_find(const struct queue_engine *e, struct str name);
+struct queue_ns *ns_find(const struct queue_engine *e, struct str name);
+struct queue_flavor *flavor_find(const struct queue_engine *e, struct str name);
+/* The flavor's number, known or not; INTERN_NONE over the limit. */
+uint16_t flavor_number(struct queue_engine *e, struct str name);
+/* Adds to the entry of fr, made where missing. */
+void amounts_sum(struct quota_amount **at, size_t *len, size_t *cap, quota_fr fr,
+                 int64_t amount);
+#define AMOUNTS_ADD(v, fr, amount) amounts_sum(&(v)->at, &(v)->len, &(v)->cap, fr, amount)
+/* May its heads be looked at: active and in no cycle. */
+bool cq_gives_heads(const struct queue_cq *cq);
+void cq_refresh_active(struct queue_engine *e, struct queue_cq *cq);
+/* The workload uses what its extra's usage says; or no longer. */
+void cache_hold(struct queue_engine *e, struct queue_cq *cq, struct queue_wl *wl);
+void cache_release(struct queue_engine *e, struct queue_wl *wl);
+struct queue_labels labels_copy(struct arena *a, struct queue_labels l);
+const struct queue_toleration *tolerations_copy(struct arena *a,
+                                                const struct queue_toleration *in, size_t n);
+
+/* ---- engine.c ---- */
+
+/* What waits in the tree of n is to be woken before the next cycle. */
+void engine_want_flush(struct queue_engine *e, struct quota_node *n);
+void engine_flush(struct queue_engine *e, struct instant now);
+/* Everything that waits, in order; the array is in the arena. */
+size_t queue_in_order(struct queue_engine *e, struct arena *a, struct queue_cq *cq,
+                      struct queue_wl ***out);
+/* Reason and message of the Active condition. */
+void cq_active_view(struct queue_engine *e, struct arena *a, const struct queue_cq *cq,
+                    struct str *reason, struct str *message);
+
+/* ---- workload.c ---- */
+
+/* Queues a second pass where the workload needs one; true where it was newly queued. */
+bool second_pass_queue(struct queue_engine *e, struct queue_wl *wl, uint32_t iteration,
+                       struct instant now);
+void second_pass_forget(struct queue_engine *e, struct queue_wl *wl);
+bool wl_needs_second_pass(const struct queue_wl *wl);
+/* May it stand in a queue: not finished, inactive, reserved, on hold or gated. */
+bool wl_is_queueable(const struct queue_engine *e, uint32_t flags);
+/* Out of everything, and freed. */
+void wl_discard(struct queue_engine *e, struct queue_wl *wl);
+/* Uses of quota as sums per (flavor, resource), into the extra. */
+void wl_set_usage(struct queue_engine *e, struct wl_extra *x, struct str cq,
+                  const struct queue_podset_admission *admission, size_t n);
+
+/* ---- afs_ledger.c ---- */
+
+/* The LocalQueue's place in the order is computed anew. */
+void afs_refresh(struct queue_engine *e, struct queue_lq *lq);
+void afs_refresh_cq(struct queue_engine *e, struct queue_cq *cq);
+/* Weighted use of consumed amounts and penalties; +Inf where weight is not above 0. */
+double afs_usage_of(const struct queue_engine *e, const struct afs_ledger *l, double weight);
+void afs_charge(struct queue_engine *e, struct queue_wl *wl);
+void afs_drop(struct queue_engine *e, struct queue_lq *lq, const struct queue_wl *wl);
+void afs_settle(struct queue_engine *e, struct queue_wl *wl, struct instant now);
+
+/* ---- pending.c: who waits, in which order ---- */
+
+struct queue_lq *lq_find(const struct queue_engine *e, struct str key);
+struct queue_lq *lq_ref(struct queue_engine *e, struct str ns, struct str name);
+void lq_attach(struct queue_engine *e, struct queue_lq *lq);
+void lq_detach(struct queue_engine *e, struct queue_lq *lq);
+/* Not counted for the caller: a workload that points to it adds 1 to refs. */
+struct queue_group *group_get(struct queue_engine *e, struct queue_lq *lq,
+                              struct queue_shape *shape);
+void group_unref(struct queue_engine *e, struct queue_group *g);
+/* Into its group, active or parked; it is idle or in flight. */
+void pending_push(struct queue_engine *e, struct queue_wl *wl, bool is_parked);
+/* Out of its group, or no longer in flight; idle then. */
+void pending_remove(struct queue_engine *e, struct queue_wl *wl);
+bool pending_is_parked(const struct queue_wl *wl);
+/* The best one, now in flight; NULL where there is none. */
+struct queue_wl *pending_pop(struct queue_engine *e, struct queue_cq *cq);
+/* Backoff over? */
+bool pending_may_run(const struct queue_wl *wl, struct instant now);
+/* Parks all of the shape, remembers why; how many moved. */
+size_t pending_park_shape(struct queue_engine *e, struct queue_cq *cq,
+                          const struct queue_shape *shape, enum queue_reason reason);
+/* The reason its shape was parked for, or QUEUE_NONE. */
+enum queue_reason pending_shape_reason(const struct queue_cq *cq, uint64_t shape);
+/* Wakes what may be woken; how many moved. */
+size_t pending_flush(struct queue_engine *e, struct queue_cq *cq, struct instant now);
+/* The same for a whole tree. */
+size_t pending_flush_node(struct queue_engine *e, struct quota_node *n, struct instant now);
+/* Returns to line after an attempt; false where it was there already. */
+bool pending_requeue(struct queue_engine *e, struct queue_wl *wl, enum queue_requeue why,
+                     enum queue_reason reason, struct instant now);
+/* The same, with the place said by the caller. */
+bool pending_requeue_as(struct queue_engine *e, struct queue_wl *wl, bool is_immediate_now,
+                        enum queue_requeue why, enum queue_reason reason, struct instant now);
+/* Its first or next version has arrived; where it stood before it was taken out. */
+enum pending_was { WAS_OUT, WAS_ACTIVE, WAS_PARKED };
+void pending_update(struct queue_engine *e, struct queue_wl *wl, enum pending_was was,
+                    bool is_changed, struct instant now);
+/* The order inside a ClusterQueue. */
+int pending_cmp(const struct queue_cq *cq, const struct queue_wl *a, const struct queue_wl *b);
+/* Weights or ledgers of its LocalQueues changed. */
+void pending_reorder(struct queue_engine *e, struct queue_cq *cq);
+void cq_forget_preemptor(struct queue_cq *cq, const struct queue_wl *wl);
+bool cq_uses_afs(const struct queue_engine *e, const struct queue_cq *cq);
+
+/* ---- flavor.c: which flavors ---- */
+
+enum possibility {
+    POSSIBLE_NO_FIT,
+    POSSIBLE_NONE,
+    POSSIBLE_PREEMPT,
+    POSSIBLE_RECLAIM,
+    POSSIBLE_FIT
+};
+
+/* The answer of the preemption simulation for one flavor and resource. */
+typedef enum possibility possibility_fn(void *ctx, quota_fr fr, int64_t amount,
+                                        uint32_t *borrow);
+
+struct assigned_flavor {
+    uint16_t resource, flavor;
+    uint8_t mode; /* enum queue_mode */
+    int32_t tried;
+};
+
+struct attempt {
+    uint16_t flavor;
+    uint8_t mode; /* enum queue_mode */
+    uint8_t possibility;
+    bool was_simulated;
+    uint32_t borrow;
+    enum queue_reason reason;
+    uint32_t n_texts;
+};
+
+struct assigned_podset {
+    uint32_t count;
+    struct shape_request *requests;
+    size_t n_requests;
+    struct assigned_flavor *flavors;
+    size_t n_flavors;
+    struct attempt *attempts;
+    size_t n_attempts;
+    size_t first_cause, n_causes;
+    const char *error; /* an internal error of topology requests, or NULL */
+    uint8_t mode;
+};
+
+struct assignment {
+    struct assigned_podset *podsets;
+    size_t n_podsets;
+    VEC(struct quota_amount) usage; /* to be charged: per fr, summed */
+    uint32_t borrow;
+    uint8_t mode; /* enum queue_mode */
+    enum queue_reason no_fit;
+    VEC(struct queue_cause) causes;
+    struct wl_progress *progress; /* to be remembered */
+};
+
+/* Everything an assignment depends on. */
+struct assign_input {
+    struct queue_engine *e;
+    struct arena *a;
+    struct queue_cq *cq;
+    struct queue_wl *wl;
+    const struct queue_shape *shape;
+    const uint32_t *counts;             /* per podset; NULL: all */
+    const struct wl_progress *progress; /* where scans go on; NULL: at the first flavor */
+    const struct assignment *pinned;    /* only flavors nominated there */
+    const struct queue_wl *replaces;    /* older slice */
+    possibility_fn *simulate;
+    void *ctx;
+    struct cycle *cycle; /* of simulate */
+};
+
+struct assignment *assign_flavors(const struct assign_input *in);
+/* Mode and reason of the whole from those of its podsets. */
+void assignment_finish(const struct assign_input *in, struct assignment *as);
+/* Usage of an assignment on top of requests: for the preemption search. */
+struct quota_amount *assignment_requests(const struct assign_input *in,
+                                         const struct assignment *as, size_t *count);
+bool mode_is_preferred(const struct queue_cq_spec *spec, enum possibility a, uint32_t a_level,
+                       enum possibility b, uint32_t b_level);
+/* podset requests for `count` pods. */
+int64_t request_for(int64_t total, int32_t pods, uint32_t count);
+
+/* ---- preempt.c, fair.c: whom to evict ---- */
+
+struct victim {
+    struct queue_wl *wl;
+    enum queue_victim_reason reason;
+    bool is_under_way;
+};
+typedef VEC(struct victim) victim_list;
+
+struct preempt_input {
+    struct queue_engine *e;
+    struct arena *a;
+    struct queue_cq *cq;
+    struct queue_wl *wl; /* the preemptor */
+    int64_t priority;
+    struct instant now;
+    const struct quota_amount *requests;
+    size_t n_requests;
+    const quota_fr *needed; /* short ones */
+    size_t n_needed;
+};
+
+/* Empty where no set of victims helps. Usage is as before when it returns. */
+void preempt_find(const struct preempt_input *in, victim_list *out);
+void preempt_fair(const struct preempt_input *in, victim_list *out);
+/* Takes a holder's usage out of the tree, or puts it back. */
+void snapshot_remove(struct queue_engine *e, struct queue_wl *wl);
+void snapshot_add(struct queue_engine *e, struct queue_wl *wl);
+bool policy_allows(enum queue_policy policy, int64_t priority, int64_t order_ns,
+                   int64_t candidate_priority, int64_t candidate_order_ns);
+
+/* ---- plan.c ---- */
+
+const struct queue_assigned_podset *assignment_view(struct queue_engine *e, struct arena *a,
+                                                    const struct queue_shape *shape,
+                                                    const struct assignment *as);
+
+/* ---- cycle.c, order.c ---- */
+
+struct entry {
+    struct queue_wl *wl;
+    struct queue_cq *cq;
+    struct assignment *as;
+    victim_list victims;
+    struct queue_wl *slice; /* older slice that it replaces */
+    bool is_second_pass, is_preemptor, is_parked;
+    const struct str *checks;
+    size_t n_checks;
+    enum queue_outcome outcome;
+    enum queue_requeue requeue;
+    enum queue_reason reason;
+    bool keeps_progress;
+    VEC(struct queue_cause) causes;
+    bool is_dropped;
+};
+typedef VEC(struct entry *) entry_list;
+
+/* Sorts for classical processing. */
+void order_classical(struct queue_engine *e, entry_list *entries);
+/* The next one of the fair-sharing tournament, taken out of the list; NULL at its end. */
+struct entry *order_fair_next(struct queue_engine *e, entry_list *entries);
+/* Would a go before b at this node? */
+struct contestant {
+    struct quota_share share;
+    bool borrows; /* on what it asks for */
+    bool is_preemptor;
+    int64_t priority, order_ns;
+};
+bool contestant_less(const struct queue_engine *e, const struct contestant *a,
+                     const struct contestant *b);

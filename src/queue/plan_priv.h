@@ -1,0 +1,40 @@
+/* plan_priv.h - a running cycle, and what is told of it */
+#pragma once
+
+#include "queue/engine_priv.h"
+
+struct cycle {
+    struct queue_engine *e;
+    struct arena *a;       /* of the plan */
+    struct arena *scratch; /* of the cycle */
+    struct instant now;
+    entry_list heads;             /* all that were taken */
+    entry_list entries;           /* those that got an assignment */
+    entry_list done;              /* in the order in which they were processed */
+    VEC(struct queue_wl *) taken; /* preempted so far */
+    uint32_t n_admitted;
+};
+
+/* Victims by the configured algorithm. */
+void cycle_victims(const struct preempt_input *in, victim_list *out);
+/* Is remembered scan progress of no use any more? */
+bool progress_outdated(const struct queue_engine *e, const struct wl_progress *p,
+                       uint64_t class, int64_t generation);
+/* How much of `usage` a blocked preemptor may keep free for itself. */
+int64_t reserve_amount(const struct queue_cq *cq, quota_fr fr, int64_t usage, bool borrows);
+
+/* Partial admission: by how many pods a shape can shrink; its counts after `step` of `total`
+ * steps; the smallest step in [0, total] that is accepted, or -1. */
+int64_t reducer_total(const struct queue_shape *shape);
+void reducer_counts(const struct queue_shape *shape, int64_t step, int64_t total,
+                    uint32_t *counts);
+typedef bool reducer_fn(void *ctx, int64_t step);
+int64_t reducer_search(int64_t total, reducer_fn *accepts, void *ctx);
+
+/* ---- plan.c ---- */
+
+/* The checks of the ClusterQueue that apply to the assigned flavors. */
+void entry_checks(struct cycle *c, struct entry *x);
+/* The assignment as usage and admission in the extra. */
+void entry_admission(struct cycle *c, struct entry *x, struct wl_extra *extra);
+struct queue_plan plan_make(struct cycle *c);

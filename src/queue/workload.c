@@ -1,0 +1,336 @@
+/* workload.c - workloads and LocalQueues come, change and go */
+#include "queue/engine_priv.h"
+
+#define SECOND_PASS_FIRST span_s(1)
+#define SECOND_PASS_MAX_SHIFT 5 /* 1 s doubles up to SECOND_PASS_LAST */
+#define SECOND_PASS_LAST span_s(30)
+
+/* ---- LocalQueues ---- */
+
+void queue_put_lq(struct queue_engine *e, const struct queue_lq_spec *spec)
+{
+    struct queue_lq *lq = lq_ref(e, spec->ns, spec->name);
+    struct queue_cq *cq = cq_ref(e, spec->cq);
+    bool was_attached = lq->is_attached;
+
+    e->changes++;
+    if (lq->cq != cq || spec->is_stopped) {
+        lq_detach(e, lq);
+        was_attached = false;
+    }
+    if (lq->cq != cq) {
+        if (lq->cq) {
+            struct queue_lq *last = vec_pop(&lq->cq->lqs);
+            if (last != lq) {
+                lq->cq->lqs.at[lq->slot] = last;
+                last->slot = lq->slot;
+            }
+        }
+        lq->cq = cq;
+        lq->slot = (uint32_t)cq->lqs.len;
+        vec_push(&cq->lqs, lq);
+    }
+    lq->exists = true;
+    lq->is_stopped = spec->is_stopped;
+    lq->weight = spec->weight;
+    afs_refresh(e, lq);
+    if (!was_attached)
+        lq_attach(e, lq);
+}
+
+void queue_delete_lq(struct queue_engine *e, struct str ns, struct str name)
+{
+    struct queue_lq *lq = lq_ref(e, ns, name);
+
+    lq_detach(e, lq);
+    lq->exists = false;
+    lq->weight = 1;
+    afs_refresh(e, lq);
+}
+
+/* ---- second pass ---- */
+
+bool wl_needs_second_pass(const struct queue_wl *wl)
+{
+    uint32_t f = wl_flags(wl);
+
+    if (!(f & WL_RESERVED) || f & (WL_FINISHED | WL_EVICTED | WL_ON_HOLD))
+        return false;
+    if (f & WL_ADMITTED)
+        return f & WL_UNHEALTHY;
+    return (f & WL_CHECKS_READY) && (f & WL_DELAYED_TOPOLOGY);
+}
+
+void second_pass_forget(struct queue_engine *e, struct queue_wl *wl)
+{
+    if (!wl->extra || (!wl->extra->is_prequeued && !wl->extra->is_ready))
+        return;
+    wl->extra->is_prequeued = wl->extra->is_ready = false;
+    vec_each (i, &e->second_pass)
+        if (e->second_pass.at[i] == wl) {
+            vec_remove(&e->second_pass, i);
+            return;
+        }
+}
+
+bool second_pass_queue(struct queue_engine *e, struct queue_wl *wl, uint32_t iteration,
+                       struct instant now)
+{
+    if (!wl_needs_second_pass(wl)) {
+        if (iteration > 0)
+            second_pass_forget(e, wl);
+        return false;
+    }
+    struct wl_extra *x = wl_extra(wl);
+    if (x->is_prequeued)
+        return false;
+    if (!x->is_ready)
+        vec_push(&e->second_pass, wl);
+    x->is_prequeued = true;
+    x->iteration = iteration + 1;
+    x->due = instant_add(now, iteration < SECOND_PASS_MAX_SHIFT
+                                  ? (struct span){SECOND_PASS_FIRST.ns << iteration}
+                                  : SECOND_PASS_LAST);
+    return true;
+}
+
+/* ---- workloads ---- */
+
+bool wl_is_queueable(const struct queue_engine *e, uint32_t flags)
+{
+    uint32_t out = WL_FINISHED | WL_INACTIVE | WL_RESERVED | WL_ON_HOLD | WL_WAITS_FOR_PODS;
+
+    if (gate(e, QUEUE_GATE_ADMISSION_GATED))
+        out |= WL_GATED;
+    return !(flags & out);
+}
+
+static bool needs_extra(const struct queue_workload_spec *spec)
+{
+    return spec->flags || spec->requeue_at.ns || spec->replaces.len || spec->parent.len;
+}
+
+void wl_set_usage(struct queue_engine *e, struct wl_extra *x, struct str cq,
+                  const struct queue_podset_admission *admission, size_t n)
+{
+    struct queue_podset_admission *copy =
+        arena_array(&x->arena, struct queue_podset_admission, n);
+
+    vec_clear(&x->usage);
+    for (size_t i = 0; i < n; i++) {
+        struct queue_flavor_use *uses =
+            arena_array(&x->arena, struct queue_flavor_use, admission[i].n_uses);
+        for (size_t k = 0; k < admission[i].n_uses; k++) {
+            const struct queue_flavor_use *u = &admission[i].uses[k];
+            uint16_t resource = intern_add(&e->resources, u->resource), flavor;
+            uses[k] = (struct queue_flavor_use){intern_name(&e->resources, resource),
+                                                str_copy(&x->arena, u->flavor), u->amount};
+            if (!u->flavor.len || resource == INTERN_NONE)
+                continue;
+            flavor = flavor_number(e, u->flavor);
+            if (flavor != INTERN_NONE)
+                amounts_sum(&x->usage.at, &x->usage.len, &x->usage.cap,
+                            QUOTA_FR(flavor, resource), u->amount);
+        }
+        copy[i] =
+            (struct queue_podset_admission){str_copy(&x->arena, admission[i].name),
+                                            admission[i].count, uses, admission[i].n_uses};
+    }
+    x->admission = copy;
+    x->n_admission = n;
+    x->admitted_to = str_copy(&x->arena, cq);
+}
+
+/* What of the spec goes into the extra; the usage too. */
+static void set_extra(struct queue_engine *e, struct queue_wl *wl,
+                      const struct queue_workload_spec *spec)
+{
+    struct wl_extra *x = wl_extra(wl);
+
+    arena_reset(&x->arena);
+    x->flags = spec->flags;
+    x->requeue_at = spec->requeue_at;
+    x->reserved_at = spec->reserved_at;
+    x->replaces = str_copy(&x->arena, spec->replaces);
+    x->parent = str_copy(&x->arena, spec->parent);
+    x->invalid_text = str_copy(&x->arena, spec->invalid_text);
+    wl_set_usage(e, x, spec->admitted_to, spec->admission, spec->n_admission);
+}
+
+static bool same_usage(const struct wl_extra *x, const struct quota_amount *old, size_t n)
+{
+    if (x->usage.len != n)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (x->usage.at[i].fr != old[i].fr || x->usage.at[i].amount != old[i].amount)
+            return false;
+    return true;
+}
+
+static void regroup(struct queue_engine *e, struct queue_wl *wl, struct queue_group *g)
+{
+    struct queue_group *old = wl->group;
+
+    if (old == g)
+        return;
+    if (old && wl->extra && wl->extra->progress &&
+        (!gate(e, QUEUE_GATE_KEEP_PROGRESS) ||
+         (old->shape->class && g->shape->class && old->shape->class != g->shape->class))) {
+        free(wl->extra->progress);
+        wl->extra->progress = NULL;
+    }
+    g->refs++;
+    wl->group = g;
+    if (old)
+        group_unref(e, old);
+}
+
+/* What was there before a new version, to see what changed. */
+struct before {
+    enum pending_was was;
+    uint32_t flags;
+    uint32_t digest, evaluated;
+    struct queue_cq *held;
+    struct queue_lq *lq;
+    int64_t priority;
+    VEC(struct quota_amount) usage;
+};
+
+static void take_out(struct queue_engine *e, struct queue_wl *wl, struct before *b)
+{
+    b->flags = wl_flags(wl);
+    if (wl->extra && wl->extra->is_assumed)
+        b->flags &= ~(uint32_t)WL_ADMITTED; /* by us only: the API says it now */
+    b->digest = wl->digest;
+    b->evaluated = wl->evaluated;
+    b->lq = wl->group->lq;
+    b->priority = wl->group->shape->priority;
+    if (wl->state == WL_WAITING) {
+        b->was = pending_is_parked(wl) ? WAS_PARKED : WAS_ACTIVE;
+        pending_remove(e, wl);
+    }
+    if (wl->extra && wl->extra->holds) {
+        b->held = wl->extra->holds;
+        vec_each (i, &wl->extra->usage)
+            vec_push(&b->usage, wl->extra->usage.at[i]);
+        cache_release(e, wl);
+    }
+}
+
+/* The quota side: who holds, what was freed. */
+static void put_quota(struct queue_engine *e, struct queue_wl *wl, const struct before *b,
+                      bool holds, struct instant now)
+{
+    struct wl_extra *x = wl->extra;
+    uint32_t done = WL_FINISHED | WL_INACTIVE;
+
+    if (holds) {
+        struct queue_cq *cq = cq_ref(e, x->admitted_to);
+        x->is_assumed = false;
+        if (x->flags & WL_EVICTED)
+            x->was_asked = false;
+        cache_hold(e, cq, wl);
+        if (b->held && (b->held != cq || !same_usage(x, b->usage.at, b->usage.len) ||
+                        b->priority != wl->group->shape->priority))
+            engine_want_flush(e, &b->held->node);
+    } else if (b->held) {
+        engine_want_flush(e, &b->held->node);
+        x->is_assumed = x->was_asked = false;
+    }
+    if (b->lq && b->lq != wl->group->lq)
+        afs_drop(e, b->lq, wl);
+    if (holds && (x->flags & WL_ADMITTED) && !(b->flags & WL_ADMITTED))
+        afs_settle(e, wl, now);
+    else if (!holds && (wl_flags(wl) & done) && !(b->flags & WL_FINISHED))
+        afs_drop(e, wl->group->lq, wl);
+}
+
+static enum queue_put put_pending(struct queue_engine *e, struct queue_wl *wl,
+                                  const struct before *b, struct instant now)
+{
+    struct queue_lq *lq = wl->group->lq;
+
+    if (wl->state == WL_INFLIGHT)
+        return QUEUE_PUT_QUEUED; /* its requeue takes the new version */
+    pending_update(e, wl, b->lq == lq ? b->was : WAS_OUT,
+                   b->digest != wl->digest || (b->evaluated && b->evaluated != wl->generation),
+                   now);
+    if (lq->is_attached)
+        return QUEUE_PUT_QUEUED;
+    return lq->exists && !lq->is_stopped ? QUEUE_PUT_NO_CQ : QUEUE_PUT_NO_QUEUE;
+}
+
+enum queue_put queue_put_workload(struct queue_engine *e,
+                                  const struct queue_workload_spec *spec, struct instant now)
+{
+    struct queue_wl *wl = wl_find_in(e, spec->ns, spec->name);
+    struct queue_shape *shape = shape_get(e, spec);
+    struct queue_group *g = group_get(e, lq_ref(e, spec->ns, spec->queue), shape);
+    struct before b = {0};
+    enum queue_put result = QUEUE_PUT_OUT;
+
+    e->changes++;
+    g->refs++; /* while the workload's record is exchanged */
+    shape_unref(e, shape);
+    e->has_named_shapes |= spec->shape_name.len > 0;
+    if (wl && !wl_has_uid(wl, spec->uid)) { /* another one of that name */
+        wl_discard(e, wl);
+        wl = NULL;
+    }
+    if (wl)
+        take_out(e, wl, &b);
+    else
+        wl = wl_make(e, spec);
+    if (wl->state == WL_INFLIGHT && b.lq != g->lq)
+        pending_remove(e, wl);
+    if (b.lq && b.lq != g->lq)
+        cq_forget_preemptor(b.lq->cq, wl);
+    regroup(e, wl, g);
+    wl->order_ns = spec->order_time.ns;
+    wl->generation = (uint32_t)spec->generation;
+    wl->digest = spec->digest;
+    if (wl->extra || needs_extra(spec))
+        set_extra(e, wl, spec);
+
+    bool holds = (spec->flags & (WL_RESERVED | WL_FINISHED | WL_INACTIVE)) == WL_RESERVED &&
+                 spec->admitted_to.len;
+    put_quota(e, wl, &b, holds, now);
+    if (wl_is_queueable(e, spec->flags)) {
+        result = put_pending(e, wl, &b, now);
+    } else {
+        pending_remove(e, wl);
+        cq_forget_preemptor(wl_cq(wl), wl);
+        if (holds)
+            result = QUEUE_PUT_HOLDS;
+    }
+    if (wl->extra)
+        second_pass_queue(e, wl, 0, now);
+    vec_fini(&b.usage);
+    group_unref(e, g);
+    return result;
+}
+
+void wl_discard(struct queue_engine *e, struct queue_wl *wl)
+{
+    struct queue_group *g = wl->group;
+
+    pending_remove(e, wl);
+    cq_forget_preemptor(g->lq->cq, wl);
+    second_pass_forget(e, wl);
+    if (wl->extra && wl->extra->holds) {
+        engine_want_flush(e, &wl->extra->holds->node);
+        cache_release(e, wl);
+    }
+    afs_drop(e, g->lq, wl);
+    wl_free(e, wl);
+    group_unref(e, g);
+}
+
+void queue_delete_workload(struct queue_engine *e, struct str key)
+{
+    struct queue_wl *wl = wl_find(e, key);
+
+    e->changes++;
+    if (wl)
+        wl_discard(e, wl);
+}
