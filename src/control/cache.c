@@ -251,7 +251,7 @@ static void tell(struct cache *c, struct cache_event *e)
 
 /* ---- changes ---- */
 
-struct str path_of(struct arena *a, struct str ns, struct str name)
+struct str cache_path(struct arena *a, struct str ns, struct str name)
 {
     if (ns.len == 0)
         return name;

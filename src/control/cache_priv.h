@@ -14,4 +14,4 @@ void control_cache_ready(struct control *c);
 /* The cache of the kind, or NULL where nobody asked for one. */
 struct cache *control_cache_if_any(struct control *c, const struct kind *kind);
 /* "ns/name", or "name" of a cluster-scoped object. */
-struct str path_of(struct arena *a, struct str ns, struct str name);
+struct str cache_path(struct arena *a, struct str ns, struct str name);

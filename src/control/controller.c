@@ -143,8 +143,8 @@ static void queue_owner(struct source *s, struct object *o, const struct json *t
             str_eq(json_str(json_getz(owner, "apiVersion")), s->kind->api_version) &&
             str_eq(json_str(json_getz(owner, "kind")), s->kind->kind))
             controller_queue(s->controller,
-                             path_of(&a, s->kind->namespaced ? object_key(o).ns : S(""),
-                                     json_str(json_getz(owner, "name"))));
+                             cache_path(&a, s->kind->namespaced ? object_key(o).ns : S(""),
+                                        json_str(json_getz(owner, "name"))));
     }
 }
 
@@ -334,7 +334,7 @@ void step_delete(struct step *s, const struct client_target *t,
     struct object *o = cache ? cache_get(cache, t->ns, t->name) : NULL;
 
     w->is_delete = true;
-    w->path = str_copy(s->arena, path_of(s->arena, t->ns, t->name));
+    w->path = str_copy(s->arena, cache_path(s->arena, t->ns, t->name));
     w->uid = o ? str_copy(s->arena, object_uid(o)) : S("");
     client_delete(control_client(s->control), t, options, write_done, w);
 }

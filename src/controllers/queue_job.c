@@ -10,11 +10,11 @@
 #define NAME_MAX_BYTES 253
 #define HASH_DIGITS 5
 
-static const struct str generated_labels[] = {
-    S_INIT("job-name"), S_INIT("controller-uid"), S_INIT("batch.kubernetes.io/controller-uid")};
-static const struct str kept_labels[] = {
-    S_INIT("job-name"), S_INIT("controller-uid"), S_INIT("batch.kubernetes.io/job-name"),
-    S_INIT("batch.kubernetes.io/controller-uid")};
+static const struct str generated_labels[] = {S_INIT("job-name"), S_INIT("controller-uid"),
+                                              S_INIT("batch.kubernetes.io/controller-uid")};
+static const struct str kept_labels[] = {S_INIT("job-name"), S_INIT("controller-uid"),
+                                         S_INIT("batch.kubernetes.io/job-name"),
+                                         S_INIT("batch.kubernetes.io/controller-uid")};
 
 struct str job_queue_name(const struct job *job)
 {
@@ -163,7 +163,8 @@ bool job_matches_workload(struct arena *a, const struct job *job, const struct j
                              ? wl->spec->maximum_execution_time_seconds
                              : -1))
         return false;
-    if (json_i64(json_getz(&ours, "minCount"), -1) != json_i64(json_getz(theirs, "minCount"), -1))
+    if (json_i64(json_getz(&ours, "minCount"), -1) !=
+        json_i64(json_getz(theirs, "minCount"), -1))
         return false;
     if (!same_at(&ours, theirs, "containers") || !same_at(&ours, theirs, "initContainers"))
         return false;
@@ -172,7 +173,8 @@ bool job_matches_workload(struct arena *a, const struct job *job, const struct j
     if (!is_admitted && !is_reserved && !same_at(&ours, theirs, "tolerations"))
         return false;
     count = json_i64(json_getz(&ours, "count"), -1);
-    if (count == json_i64(json_getz(theirs, "count"), -2) && (!is_reserved || job->spec->suspend))
+    if (count == json_i64(json_getz(theirs, "count"), -2) &&
+        (!is_reserved || job->spec->suspend))
         return true;
     if (is_reserved && json_getz(theirs, "minCount") && admitted_count(wl) >= 0)
         return count == admitted_count(wl);
@@ -189,11 +191,11 @@ static int merge_texts(struct arena *a, const struct json *was, const struct jso
     json_each_member (m, more) {
         const struct json *v = json_get(was, m->name);
         if (v && !json_eq(v, &m->value))
-            return err_set(err, ERR_INVALID,
-                           "invalid admission check PodSetUpdate: conflict for %s: conflict for "
-                           "key=%.*s, value1=%.*s, value2=%.*s",
-                           what, STR_ARG(m->name), STR_ARG(json_str(v)),
-                           STR_ARG(json_str(&m->value)));
+            return err_set(
+                err, ERR_INVALID,
+                "invalid admission check PodSetUpdate: conflict for %s: conflict for "
+                "key=%.*s, value1=%.*s, value2=%.*s",
+                what, STR_ARG(m->name), STR_ARG(json_str(v)), STR_ARG(json_str(&m->value)));
         obj_set(out, m->name, m->value);
     }
     return 0;
@@ -244,7 +246,8 @@ const struct json *job_start_patch(struct arena *a, const struct job *job,
                                    struct err *err)
 {
     const struct json *template = json_path(tree, "spec", "template", NULL);
-    const struct json *meta = json_getz(template, "metadata"), *pod = json_getz(template, "spec");
+    const struct json *meta = json_getz(template, "metadata"),
+                      *pod = json_getz(template, "spec");
     struct json_obj labels = obj_in(a), notes = obj_in(a), nodes = obj_in(a);
     struct json_obj pod_patch = obj_in(a), meta_patch = obj_in(a), body = obj_in(a);
     struct json_obj spec = obj_in(a), template_patch = obj_in(a);
@@ -285,8 +288,8 @@ const struct json *job_start_patch(struct arena *a, const struct job *job,
 /* ---- stopping ---- */
 
 /* A merge patch that turns `now` into `want`: keys that only `now` has become null. */
-static struct json replace_texts(struct arena *a, const struct json *now, const struct json *want,
-                                 bool keeps_generated)
+static struct json replace_texts(struct arena *a, const struct json *now,
+                                 const struct json *want, bool keeps_generated)
 {
     struct json_obj out = obj_in(a);
 
@@ -323,9 +326,9 @@ const struct json *job_restore_patch(struct arena *a, const struct job *job,
     put_if_any(&meta, S("annotations"),
                replace_texts(a, json_getz(now_meta, "annotations"),
                              json_getz(want_meta, "annotations"), false));
-    put_if_any(&meta, S("labels"),
-               replace_texts(a, json_getz(now_meta, "labels"), json_getz(want_meta, "labels"),
-                             true));
+    put_if_any(
+        &meta, S("labels"),
+        replace_texts(a, json_getz(now_meta, "labels"), json_getz(want_meta, "labels"), true));
     put_if_any(&pod, S("nodeSelector"),
                replace_texts(a, json_path(now, "spec", "nodeSelector", NULL),
                              json_path(want, "spec", "nodeSelector", NULL), false));

@@ -23,8 +23,8 @@ struct kueue_workload;
 
 /* The LocalQueue it names, or "". */
 struct str job_queue_name(const struct job *job);
-/* "job-NAME-1a2b3": the kind in lower case, the name, five digits of a hash over kind, group, name
- * and uid. */
+/* "job-NAME-1a2b3": the kind in lower case, the name, five digits of a hash over kind, group,
+ * name and uid. */
 struct str job_workload_name(struct arena *a, const struct job *job);
 /* Pods that run at the same time. */
 int32_t job_pods_count(const struct job *job);
@@ -41,11 +41,11 @@ bool job_matches_workload(struct arena *a, const struct job *job, const struct j
 struct job_start_info {
     const struct json *node_selector; /* objects of texts, or NULL */
     const struct json *labels, *annotations;
-    const struct json *tolerations;   /* a list, or NULL */
+    const struct json *tolerations; /* a list, or NULL */
     int32_t count;
 };
-/* The merge patch that starts it; NULL with ERR_INVALID where the template says otherwise (then it
- * can never start). */
+/* The merge patch that starts it; NULL with ERR_INVALID where the template says otherwise (then
+ * it can never start). */
 const struct json *job_start_patch(struct arena *a, const struct job *job,
                                    const struct json *tree, const struct job_start_info *info,
                                    struct err *err);

@@ -6,6 +6,7 @@
  */
 #include "object/object.h"
 
+#include "schema/codec.h"
 #include "schema/table.h"
 
 struct object {
@@ -316,4 +317,9 @@ size_t object_cool(struct object *o)
     free(o->bytes);
     o->bytes = NULL;
     return o->n_bytes;
+}
+
+const void *object_view(const struct object *o, struct arena *a)
+{
+    return schema_decode(a, object_key(o).kind->schema, object_tree(o, a));
 }

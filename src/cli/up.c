@@ -1,0 +1,253 @@
+/* up.c - `berth up`: API server, store, controllers and node agent in one process
+ *
+ *     directory → loop → store and server → certificates → bootstrap → sockets → controllers
+ *               → node → defaults → two lines: ready
+ *
+ * A signal takes it down in the opposite order.
+ */
+#include "cli/cli.h"
+#include "cli/defaults.h"
+#include "cli/files.h"
+#include "cli/kubeconfigs.h"
+#include "cli/pki.h"
+#include "cli/users.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "client/client.h"
+#include "control/control.h"
+#include "controllers/controllers.h"
+#include "http/http.h"
+#include "io/io.h"
+#include "server/server.h"
+
+#define DEFAULT_LISTEN "127.0.0.1:6443"
+
+struct up {
+    struct cli_args *args;
+    struct arena arena; /* lives as long as the command */
+    struct str dir;
+    struct io *io;
+    struct pki pki;
+    struct users *users;
+    struct server *server;
+    struct tls_server *tls;
+    struct http_server *secure, *local;
+    struct client *client;
+    struct control *control;
+    struct controllers *controllers;
+    struct io_signal *signals[2];
+    FILE *audit;
+    struct err err;
+    bool has_failed, is_ready;
+};
+
+static void fail(struct up *u)
+{
+    u->has_failed = true;
+    io_stop(u->io);
+}
+
+static void stop(void *ctx)
+{
+    struct up *u = ctx;
+
+    log_info("stopping", "%s", "");
+    io_stop(u->io);
+}
+
+static void write_audit(void *ctx, struct str line)
+{
+    struct up *u = ctx;
+
+    fwrite(line.at, 1, line.len, u->audit);
+    fputc('\n', u->audit);
+    fflush(u->audit);
+}
+
+/* ---- 1. what stands before the loop ---- */
+
+static struct str host_of(struct str listen)
+{
+    struct str host, port;
+
+    str_rcut(listen, ':', &host, &port);
+    return host;
+}
+
+static int open_server(struct up *u)
+{
+    struct server_config config = {.disabled_admission =
+                                       str_from(cli_value(u->args, "disable-admission")),
+                                   .audit = write_audit,
+                                   .audit_ctx = u,
+                                   .account = users_account,
+                                   .token = users_token,
+                                   .users_ctx = u->users,
+                                   .starter_uid = (uint32_t)getuid()};
+
+    u->audit = fopen(str_z(&u->arena, place_in(&u->arena, u->dir, "audit.log")), "ae");
+    if (!u->audit)
+        return err_set(&u->err, ERR_IO, "cannot open the audit log in '%.*s'", STR_ARG(u->dir));
+    u->server = server_open(u->io, str_z(&u->arena, u->dir), &config, &u->err);
+    return u->server ? 0 : -1;
+}
+
+static int open_all(struct up *u)
+{
+    const char *listen = cli_value(u->args, "listen");
+    struct str host = host_of(str_from(listen ? listen : DEFAULT_LISTEN));
+    char name[256] = "";
+    struct str hosts[] = {S("localhost"), S("127.0.0.1"), S("::1"), host, {0}};
+
+    if (dir_make(&u->arena, u->dir, 0700, &u->err) < 0)
+        return -1;
+    if (!(u->io = io_real_new(&u->err)))
+        return -1;
+    gethostname(name, sizeof(name) - 1);
+    hosts[4] = str_from(name);
+    if (pki_load(&u->arena, u->dir, hosts, countof(hosts) - (hosts[4].len == 0), io_now(u->io),
+                 &u->pki, &u->err) < 0)
+        return -1;
+    u->users = users_new(u->dir, (uint32_t)getuid());
+    return open_server(u);
+}
+
+/* ---- 2. when the server has what every server has ---- */
+
+static int listen_all(struct up *u)
+{
+    const char *listen = cli_value(u->args, "listen");
+    struct str socket = str_printf(&u->arena, "unix:%.*s/berth.sock", STR_ARG(u->dir));
+
+    if (!(u->tls = tls_server_new(&u->pki.server, u->pki.ca.cert, &u->err)))
+        return -1;
+    u->secure = http_server_new(u->io, str_from(listen ? listen : DEFAULT_LISTEN), 0, u->tls,
+                                server_handle, u->server, &u->err);
+    if (!u->secure)
+        return -1;
+    u->local = http_server_new(u->io, socket, 0666, NULL, server_handle, u->server, &u->err);
+    if (!u->local)
+        return -1;
+    return kubeconfig_save(&u->arena, place_in(&u->arena, u->dir, "kubeconfig"),
+                           http_server_address(u->secure), u->pki.ca.cert, S("berth-admin"),
+                           &u->pki.admin, &u->err);
+}
+
+static int start_controllers(struct up *u)
+{
+    struct controllers_config config = {.names = str_from(cli_value(u->args, "controllers"))};
+
+    u->client = server_client(u->server, &server_berth);
+    u->control = control_new(u->io, u->client, S("berth"));
+    u->controllers = controllers_start(u->control, &config, &u->err);
+    return u->controllers ? 0 : -1;
+}
+
+static void defaults_made(void *ctx, const struct err *err)
+{
+    struct up *u = ctx;
+
+    if (err) {
+        u->err = *err;
+        fail(u);
+        return;
+    }
+    u->is_ready = true;
+    printf("berth listens on https://%.*s; kubectl --kubeconfig %.*s/kubeconfig\n"
+           "ready: try `berth run -- echo hello`, `berth queue`, `berth get nodes`\n",
+           STR_ARG(http_server_address(u->secure)), STR_ARG(u->dir));
+    fflush(stdout);
+}
+
+static void bootstrapped(void *ctx, const struct err *err)
+{
+    struct up *u = ctx;
+
+    if (err)
+        u->err = *err;
+    if (err || listen_all(u) < 0 || start_controllers(u) < 0) {
+        fail(u);
+        return;
+    }
+    if (cli_has(u->args, "no-defaults"))
+        defaults_made(u, NULL);
+    else
+        defaults_make(u->io, u->client, defaults_made, u);
+}
+
+/* ---- 3. down ---- */
+
+static void close_all(struct up *u)
+{
+    for (size_t i = 0; i < countof(u->signals); i++)
+        io_signal_free(u->signals[i]);
+    http_server_free(u->local);
+    http_server_free(u->secure);
+    control_free(u->control);
+    controllers_free(u->controllers);
+    client_free(u->client);
+    server_free(u->server);
+    tls_server_free(u->tls);
+    users_free(u->users);
+    if (u->audit)
+        fclose(u->audit);
+    io_free(u->io);
+}
+
+static int64_t log_now(void *ctx)
+{
+    return io_now(ctx).ns;
+}
+
+static int up(struct cli_args *args)
+{
+    struct up u = {.args = args, .arena = arena_sized(64 << 10)};
+    static const int signums[] = {SIGTERM, SIGINT};
+    const char *level = cli_value(args, "log");
+    enum log_level log = LOG_WARN;
+
+    if (level && !log_level_parse(level, &log))
+        return cli_misuse(args, "--log: '%s' is none of error, warn, info, debug", level);
+    log_set_level(log);
+    signal(SIGPIPE, SIG_IGN);
+    u.dir = place_data(&u.arena, cli_value(args, "data"));
+    if (open_all(&u) == 0) {
+        log_set_clock(log_now, u.io);
+        for (size_t i = 0; i < countof(signums); i++)
+            u.signals[i] = io_signal_new(u.io, signums[i], stop, &u);
+        server_bootstrap(u.server, bootstrapped, &u);
+        io_run(u.io);
+    } else {
+        u.has_failed = true;
+    }
+    int rc = u.has_failed ? cli_fail(args, "%s", u.err.text) : 0;
+    log_set_clock(NULL, NULL);
+    close_all(&u);
+    arena_fini(&u.arena);
+    return rc;
+}
+
+static const struct cli_flag flags[] = {
+    {0, "data",              "DIR",       "where everything is kept"                             },
+    {0, "listen",            "ADDR:PORT", "HTTPS address (" DEFAULT_LISTEN "; port 0 takes any)" },
+    {0, "hollow-nodes",      "N",         "N make-believe nodes; the local one is cordoned"      },
+    {0, "no-defaults",       NULL,        "make no flavor, ClusterQueue and LocalQueue `default`"},
+    {0, "no-node",           NULL,        "run nothing on this machine"                          },
+    {0, "controllers",       "LIST",      "upstream's names; -NAME takes one out"                },
+    {0, "disable-admission", "LIST",      "admission plugins to leave out"                       },
+    {0, "images",            "HOW",       "refuse: a container that names an image is an error"  },
+    {0, "log",               "LEVEL",     "error, warn (default), info, debug"                   },
+};
+
+const struct cli_command cli_up = {
+    .name = "up",
+    .usage = "up [--data DIR] [--listen ADDR:PORT] [OPTIONS]",
+    .help = "Run everything on this machine: API server, store, controllers, node.\n"
+            "Stops on SIGTERM or Ctrl-C; running jobs stay and are found again.",
+    .example = "berth up --listen 127.0.0.1:6443",
+    .flags = flags,
+    .n_flags = countof(flags),
+    .run = up,
+};

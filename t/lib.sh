@@ -1,0 +1,108 @@
+# lib.sh - what every end-to-end test stands on; sourced, with test_description set
+#
+#   test_description='a suspended job gives its quota back'
+#   . ./lib.sh            (from t/; or . "$(dirname "$0")/lib.sh")
+#   start_berth           own directory, own port, gone at exit
+#   test_expect_success 'name' 'commands &&
+#	that must all succeed'
+#   test_done
+#
+# Tests wait on conditions (berth wait, wait_until), never on sleep. Output is TAP.
+
+set -u
+t_dir=$(cd "$(dirname "$0")" && pwd)
+root=$(dirname "$t_dir")
+case ${BUILD:=build} in /*) ;; *) BUILD=$root/$BUILD ;; esac
+BERTH=$BUILD/berth
+T=$t_dir
+work=$(mktemp -d "${TMPDIR:-/tmp}/berth-t.XXXXXX")
+PATH=$work/bin:$PATH
+mkdir -p "$work/bin"
+ln -s "$BERTH" "$work/bin/berth"
+export PATH T work
+unset KUBECONFIG BERTH_DATA NO_COLOR
+test_count=0 test_failed=0
+
+echo "# $test_description"
+[ -x "$BERTH" ] || { echo "Bail out! $BERTH is not built; run make"; exit 1; }
+
+end_test() {
+	rc=$?
+	trap - EXIT INT TERM
+	stop_berth
+	cd /
+	if [ "$test_failed" = 0 ] && [ -z "${KEEP:-}" ]; then rm -rf "$work"; else echo "# kept: $work"; fi
+	exit $rc
+}
+trap end_test EXIT
+trap 'exit 130' INT TERM
+cd "$work" || exit 1
+
+# start_berth [OPTIONS...] - `berth up` in its own directory; waits until it says that it is ready
+start_berth() {
+	export BERTH_DATA=$work/data
+	berth up --data "$BERTH_DATA" --listen 127.0.0.1:0 "$@" >"$work/up.out" 2>>"$work/up.err" &
+	berth_pid=$!
+	wait_until 20 "grep -q '^ready' '$work/up.out'" || {
+		echo "Bail out! berth up did not become ready"
+		sed 's/^/# /' "$work/up.err"
+		exit 1
+	}
+	export KUBECONFIG=$BERTH_DATA/kubeconfig
+}
+
+# stop_berth - in order; does nothing where none runs
+stop_berth() {
+	[ -n "${berth_pid:-}" ] || return 0
+	kill "$berth_pid" 2>/dev/null
+	wait "$berth_pid" 2>/dev/null
+	berth_pid=
+}
+
+# kill_berth - as a crash would
+kill_berth() {
+	kill -9 "$berth_pid"
+	wait "$berth_pid" 2>/dev/null
+	berth_pid=
+	return 0
+}
+
+# wait_until SECONDS COMMAND - true as soon as the command is
+wait_until() {
+	wait_end=$(($(date +%s) + $1))
+	until eval "$2" >/dev/null 2>&1; do
+		[ "$(date +%s)" -lt "$wait_end" ] || return 1
+		sleep 0.05
+	done
+}
+
+# has_kubectl - is there one that speaks to a server of our version?
+has_kubectl() {
+	command -v kubectl >/dev/null 2>&1
+}
+
+test_expect_success() {
+	test_count=$((test_count + 1))
+	if (set -e; eval "$2") >"$work/log" 2>&1 </dev/null; then
+		echo "ok $test_count - $1"
+	else
+		test_failed=$((test_failed + 1))
+		echo "not ok $test_count - $1"
+		echo "$2" | sed 's/^/# | /'
+		tail -40 "$work/log" | sed 's/^/# /'
+		[ -s "$work/up.err" ] && tail -5 "$work/up.err" | sed 's/^/# up: /'
+	fi
+	return 0
+}
+
+# test_skip REASON NAME - counted, and said
+test_skip() {
+	test_count=$((test_count + 1))
+	echo "ok $test_count - $2 # SKIP $1"
+}
+
+test_done() {
+	echo "1..$test_count"
+	[ "$test_failed" = 0 ]
+	exit
+}
