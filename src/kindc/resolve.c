@@ -172,10 +172,11 @@ static int expand_field(struct resolver *r, struct struct_type *s, const struct 
         return -1;
     vec_each (i, &from->fields) {
         struct field copy = from->fields.at[i];
-        if (copy.proto_in && f->proto)
-            return fail(r, f->line, "'%.*s' embeds a struct itself; only one level is known",
+        if ((copy.proto_in && f->proto) && (copy.proto_in > UINT8_MAX || f->proto > UINT8_MAX))
+            return fail(r, f->line,
+                        "'%.*s' embeds a struct that embeds one; two levels are known",
                         STR_ARG(from->name));
-        copy.proto_in = f->proto;
+        copy.proto_in = copy.proto_in ? f->proto << 8 | copy.proto_in : f->proto;
         vec_push_in(r->a, &s->fields, copy);
     }
     if (s->attrs.one_of.len == 0)

@@ -348,7 +348,8 @@ static int collect(struct walk *w, const struct schema *s, const struct token *t
     return 0;
 }
 
-/* The wire fields of one message, or of one that JSON flattens (`in`: its number there). */
+/* The wire fields of one message, or of one that JSON flattens (`inside`: its place there, as
+ * schema_field.proto_in has it). */
 static int collect_all(struct walk *w, const struct schema *s, struct str in, uint32_t inside,
                        struct collected *all)
 {
@@ -359,8 +360,8 @@ static int collect_all(struct walk *w, const struct schema *s, struct str in, ui
             return bad(w, "a message ends in the middle of a field");
         for (size_t i = 0; i < s->n_fields; i++) {
             const struct schema_field *f = &s->fields[i];
-            if (f->proto_in != inside && f->proto_in == t.number && t.wire == WIRE_BYTES &&
-                !inside) {
+            if (f->proto_in != inside && f->proto_in == (inside << 8 | t.number) &&
+                t.wire == WIRE_BYTES) {
                 if (collect_all(w, s, t.bytes, f->proto_in, all) < 0)
                     return -1;
                 break;

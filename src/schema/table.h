@@ -176,7 +176,9 @@ struct schema_field {
     struct str doc;    /* one line, ours; a CRD's description */
     uint16_t flags;    /* FIELD_* */
     uint16_t proto;    /* protobuf number, 0: none */
-    uint16_t proto_in; /* not 0: inside the message with this number, which JSON flattens */
+    uint16_t proto_in; /* not 0: inside the message with this number, which JSON flattens;
+                          inside a message in that one: outer << 8 | inner (then some field is
+                          in the outer one alone) */
     uint16_t bit;      /* in the presence maps */
     uint32_t offset;   /* in the C struct; 0: no C view */
     const struct schema_gate *gate; /* or NULL; a field whose gate is off is dropped on input */

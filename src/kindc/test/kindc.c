@@ -183,7 +183,8 @@ TEST(kindc_writes)
         buf_printf(&text,
                    HEAD "# A.\nstruct A\n    # The x.\n    %s\n"
                         "# B.\nstruct B\n    # N.\n    n string @1\n"
-                        "    # O.\n    o string @2\n",
+                        "    # O.\n    o string @2\n"
+                        "# C.\nstruct C\n    embed B @3\n",
                    cases[i].field);
         buf_byte(&text, 0);
         if (!check_int(read_kind(&a, &m, text.at, &err), 0)) {
