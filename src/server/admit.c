@@ -19,36 +19,16 @@ static int namespace_lifecycle(struct write *w)
         return 0;
     struct object *ns = store_get(r->server->store, k, r->ns);
     if (!ns) {
-        struct json_obj d = obj_in(w->arena);
-        obj_setz(&d, "name", json_of_str(r->ns));
-        obj_setz(&d, "kind", json_of_z("namespaces"));
-        return fail_with(r, 404, "NotFound",
-                         str_printf(w->arena, "namespaces \"%.*s\" not found", STR_ARG(r->ns)),
-                         json_new(w->arena, obj_done(&d)));
+        struct status_subject about = {.resource = S("namespaces"), .name = r->ns};
+        struct api_error e = api_error_not_found(w->arena, about);
+        return fail_api(r, &e);
     }
-    const struct json *tree = object_tree(ns, w->arena);
-    if (!json_has(meta_get(tree, S("deletionTimestamp"))))
+    if (!json_has(meta_get(object_tree(ns, w->arena), S("deletionTimestamp"))))
         return 0;
-    struct json_obj cause = obj_in(w->arena), d = obj_in(w->arena);
-    struct json_arr causes = arr_in(w->arena);
-    struct str why = str_printf(w->arena, "namespace %.*s is being terminated", STR_ARG(r->ns));
-    obj_setz(&cause, "reason", json_of_z("NamespaceTerminating"));
-    obj_setz(&cause, "message", json_of_str(why));
-    obj_setz(&cause, "field", json_of_z("metadata.namespace"));
-    arr_add(&causes, obj_done(&cause));
-    if (w->name.len)
-        obj_setz(&d, "name", json_of_str(w->name));
-    if (w->kind->group.len)
-        obj_setz(&d, "group", json_of_str(w->kind->group));
-    obj_setz(&d, "kind", json_of_str(w->kind->plural));
-    obj_setz(&d, "causes", arr_done(&causes));
-    return fail_with(r, 403, "Forbidden",
-                     str_printf(w->arena,
-                                "%.*s \"%.*s\" is forbidden: unable to create new content in "
-                                "namespace %.*s because it is being terminated",
-                                STR_ARG(group_resource(w->arena, w->kind)), STR_ARG(w->name),
-                                STR_ARG(r->ns)),
-                     json_new(w->arena, obj_done(&d)));
+    struct status_subject about = subject_of(r);
+    about.name = w->name;
+    struct api_error e = api_error_terminating(w->arena, about, r->ns);
+    return fail_api(r, &e);
 }
 
 struct plugin {

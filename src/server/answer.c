@@ -48,8 +48,9 @@ static void send_buf(struct request *r, int code, struct str type, struct buf *b
     size_t n = headers_of(r, type, headers);
     struct http_request *q = r->http;
 
-    if (code == 429 || code == 503 || code == 504)
-        headers[n++] = (struct http_header){S("retry-after"), S("1")};
+    if (r->retry_after)
+        headers[n++] = (struct http_header){S("retry-after"),
+                                            str_printf(r->arena, "%" PRId64, r->retry_after)};
     if (code == 401 || code == 403)
         headers[n++] = (struct http_header){S("x-content-type-options"), S("nosniff")};
     r->http = NULL;
@@ -62,12 +63,12 @@ static void send_tree(struct request *r, int code, const struct json *tree)
 {
     struct buf out = {0};
 
-    if (r->accept.is_yaml) {
+    if (r->style.is_yaml) {
         yaml_write(&out, tree);
         send_buf(r, code, S("application/yaml"), &out);
         return;
     }
-    if (r->accept.is_pretty)
+    if (r->style.is_pretty)
         json_write_pretty(&out, tree);
     else
         json_write(&out, tree);
@@ -112,7 +113,7 @@ static struct json table_row(struct request *r, const struct json *object)
     if (str_eqz(r->options.include_object, "Object"))
         obj_setz(&row, "object", *object);
     else if (!str_eqz(r->options.include_object, "None"))
-        obj_setz(&row, "object", metadata_only(a, object, r->accept.is_v1beta1));
+        obj_setz(&row, "object", metadata_only(a, object, r->style.is_v1beta1));
     return obj_done(&row);
 }
 
@@ -125,8 +126,8 @@ static const struct json *table(struct request *r, struct json meta,
 
     obj_setz(&t, "kind", json_of_z("Table"));
     obj_setz(&t, "apiVersion",
-             r->accept.is_v1beta1 ? json_of_z("meta.k8s.io/v1beta1")
-                                  : json_of_z("meta.k8s.io/v1"));
+             r->style.is_v1beta1 ? json_of_z("meta.k8s.io/v1beta1")
+                                 : json_of_z("meta.k8s.io/v1"));
     obj_setz(&t, "metadata", meta);
     obj_setz(&t, "columnDefinitions",
              with_columns ? columns_definitions(a, r->kind) : arr_done(&none));
@@ -149,8 +150,7 @@ static struct json version_meta(struct arena *a, uint64_t revision)
 
 static void http_object(struct request *r, int code, struct object *o)
 {
-    bool is_plain =
-        r->accept.form == ACCEPT_OBJECT && !r->accept.is_yaml && !r->accept.is_pretty;
+    bool is_plain = r->style.form == FORM_OBJECT && !r->style.is_yaml && !r->style.is_pretty;
 
     if (is_plain) {
         struct buf out = {0};
@@ -160,10 +160,10 @@ static void http_object(struct request *r, int code, struct object *o)
         return;
     }
     const struct json *tree = object_tree(o, r->arena);
-    if (r->accept.form == ACCEPT_TABLE)
+    if (r->style.form == FORM_TABLE)
         tree = table(r, version_meta(r->arena, object_revision(o)), &tree, 1, true);
-    else if (r->accept.form == ACCEPT_METADATA)
-        tree = json_new(r->arena, metadata_only(r->arena, tree, r->accept.is_v1beta1));
+    else if (r->style.form == FORM_METADATA)
+        tree = json_new(r->arena, metadata_only(r->arena, tree, r->style.is_v1beta1));
     send_tree(r, code, tree);
 }
 
@@ -195,15 +195,15 @@ static void list_converted(struct request *r, const struct list_result *l)
     struct arena *a = r->arena;
     const struct json *const *trees = trees_of(r, l);
 
-    if (r->accept.form == ACCEPT_TABLE) {
+    if (r->style.form == FORM_TABLE) {
         send_tree(r, 200, table(r, list_meta(a, l), trees, l->n, true));
         return;
     }
     struct json_obj o = obj_in(a);
     struct json_arr items = arr_in(a);
-    bool is_meta = r->accept.form == ACCEPT_METADATA;
+    bool is_meta = r->style.form == FORM_METADATA;
     for (size_t i = 0; i < l->n; i++)
-        arr_add(&items, is_meta ? metadata_only(a, trees[i], r->accept.is_v1beta1) : *trees[i]);
+        arr_add(&items, is_meta ? metadata_only(a, trees[i], r->style.is_v1beta1) : *trees[i]);
     obj_setz(&o, "kind",
              is_meta ? json_of_z("PartialObjectMetadataList")
                      : json_of_str(r->kind->list_kind));
@@ -216,8 +216,8 @@ static void list_converted(struct request *r, const struct list_result *l)
 
 static void http_list(struct request *r, const struct list_result *l)
 {
-    bool is_plain = r->accept.form == ACCEPT_OBJECT && !r->accept.is_yaml &&
-                    !r->accept.is_pretty && r->kind == r->kind->storage;
+    bool is_plain = r->style.form == FORM_OBJECT && !r->style.is_yaml && !r->style.is_pretty &&
+                    r->kind == r->kind->storage;
     struct buf out = {0};
 
     if (!is_plain) {
@@ -272,7 +272,7 @@ static void http_watch_start(struct request *r)
 static void bookmark_tree(struct request *r, struct buf *out, uint64_t revision,
                           bool is_initial_end)
 {
-    if (r->accept.form == ACCEPT_TABLE) {
+    if (r->style.form == FORM_TABLE) {
         buf_printf(out,
                    "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":"
                    "{\"resourceVersion\":\"%" PRIu64
@@ -291,7 +291,7 @@ static void bookmark_tree(struct request *r, struct buf *out, uint64_t revision,
 static void event_object(struct request *r, struct buf *out, struct object *o,
                          uint64_t revision)
 {
-    if (r->accept.form == ACCEPT_OBJECT) {
+    if (r->style.form == FORM_OBJECT) {
         object_write_at(o, revision, out);
         return;
     }
@@ -299,10 +299,10 @@ static void event_object(struct request *r, struct buf *out, struct object *o,
     struct buf text = {0};
     object_write_at(o, revision, &text);
     const struct json *tree = json_parse(r->arena, buf_str(&text), NULL, NULL);
-    if (r->accept.form == ACCEPT_TABLE)
+    if (r->style.form == FORM_TABLE)
         tree = table(r, version_meta(r->arena, revision), &tree, 1, !r->has_columns);
     else
-        tree = json_new(r->arena, metadata_only(r->arena, tree, r->accept.is_v1beta1));
+        tree = json_new(r->arena, metadata_only(r->arena, tree, r->style.is_v1beta1));
     r->has_columns = true;
     json_write(out, tree);
     buf_fini(&text);
@@ -401,8 +401,7 @@ void answer_text(struct http_request *q, int code, struct str text)
 
 void server_refuse(struct http_request *q, const struct err *err)
 {
-    int code = http_of_err(err->code);
+    struct api_error e = api_error_of(q->arena, err, (struct status_subject){0});
 
-    answer_tree(q, code,
-                status_of(q->arena, code, reason_of_err(err->code), err_str(err), NULL));
+    answer_tree(q, e.code, json_new(q->arena, status_json(q->arena, &e)));
 }

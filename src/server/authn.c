@@ -59,10 +59,9 @@ static struct str bearer(const struct http_request *q)
 
 static void refuse(struct http_request *q)
 {
-    struct err err = {0};
+    struct api_error e = api_error_unauthorized();
 
-    err_set(&err, ERR_UNAUTHORIZED, "Unauthorized");
-    server_refuse(q, &err);
+    answer_tree(q, e.code, json_new(q->arena, status_json(q->arena, &e)));
 }
 
 const struct server_user *authenticate(struct server *s, struct http_request *q)

@@ -1,28 +1,22 @@
 /* body.c - a request's body as a tree: JSON, YAML or Kubernetes' protobuf */
 #include "server/body_priv.h"
 
+#include "api/accept.h"
 #include "schema/protobuf.h"
 #include "yaml/yaml.h"
 
 #define PROTOBUF_TYPE "application/vnd.kubernetes.protobuf"
 
-struct str media_type(struct str header)
-{
-    struct str type, rest;
-
-    str_cut(header, ';', &type, &rest);
-    return str_trim(type);
-}
-
-static int fail_media(struct request *r, const char *known)
-{
-    return fail_with(r, 415, "UnsupportedMediaType",
-                     str_printf(r->arena,
-                                "the body of the request was in an unknown format - accepted "
-                                "media types include: %s",
-                                known),
-                     NULL);
-}
+/* What a body may be, in the order in which clients are told. */
+static const struct str object_types[] = {S_INIT("application/json"),
+                                          S_INIT("application/yaml"), S_INIT(PROTOBUF_TYPE)};
+/* In the order of enum patch_type; custom kinds know no strategic merge. */
+static const struct str patch_types[] = {
+    S_INIT("application/json-patch+json"), S_INIT("application/merge-patch+json"),
+    S_INIT("application/strategic-merge-patch+json"), S_INIT("application/apply-patch+yaml")};
+static const struct str custom_patch_types[] = {S_INIT("application/json-patch+json"),
+                                                S_INIT("application/merge-patch+json"),
+                                                S_INIT("application/apply-patch+yaml")};
 
 static int fail_decode(struct request *r, const struct err *err)
 {
@@ -75,7 +69,7 @@ static const struct json *from_protobuf(struct request *r, struct err *err)
 
 /* ---- any ---- */
 
-const struct json *body_parse(struct request *r, struct str type, struct err *err)
+static const struct json *body_parse(struct request *r, struct str type, struct err *err)
 {
     if (str_eqz(type, PROTOBUF_TYPE) || (!type.len && protobuf_is(r->body_text)))
         return from_protobuf(r, err);
@@ -86,12 +80,6 @@ const struct json *body_parse(struct request *r, struct str type, struct err *er
             return yaml_parse_one(r->arena, r->body_text, &r->dups, err);
     }
     return json_parse(r->arena, r->body_text, &r->dups, err);
-}
-
-static bool is_object_type(struct str type)
-{
-    return !type.len || str_eqz(type, "application/json") ||
-           str_eqz(type, "application/yaml") || str_eqz(type, PROTOBUF_TYPE);
 }
 
 /* apiVersion and kind of a body must be those of the path. Subresources may take another kind.
@@ -122,68 +110,66 @@ static int check_type(struct request *r)
     return 0;
 }
 
-static int read_object(struct request *r, struct str type)
+/* The body as one of the types that objects come in; NULL after the failure was answered. */
+static const struct json *read_any(struct request *r, struct str content_type)
 {
     struct err err = {0};
+    size_t i;
 
-    if (!is_object_type(type))
-        return fail_media(r, "application/json, application/yaml, " PROTOBUF_TYPE);
-    r->body = body_parse(r, type, &err);
+    if (content_type_match(content_type, object_types, countof(object_types), &i, &err) < 0) {
+        fail_err(r, &err);
+        return NULL;
+    }
+    const struct json *v = body_parse(r, object_types[i], &err);
+    if (!v)
+        fail_decode(r, &err);
+    return v;
+}
+
+static int read_object(struct request *r, struct str content_type)
+{
+    r->body = read_any(r, content_type);
     if (!r->body)
-        return fail_decode(r, &err);
+        return -1;
     if (!json_is(r->body, JSON_OBJECT))
         return fail_bad_request(r, "the body of the request is not an object");
     return check_type(r);
 }
 
-static int read_delete(struct request *r, struct str type)
+static int read_delete(struct request *r, struct str content_type)
 {
-    struct err err = {0};
+    const struct json *body = NULL;
 
-    if (!str_trim(r->body_text).len)
-        return 0;
-    if (!is_object_type(type))
-        return fail_media(r, "application/json, application/yaml, " PROTOBUF_TYPE);
-    const struct json *body = body_parse(r, type, &err);
-    if (!body)
-        return fail_decode(r, &err);
+    if (str_trim(r->body_text).len) {
+        body = read_any(r, content_type);
+        if (!body)
+            return -1;
+    }
     return options_of_delete(r, body);
 }
 
-bool patch_type_of(struct str media, enum patch_type *out)
+bool patch_type_of(struct str content_type, enum patch_type *out)
 {
-    static const struct {
-        const char *name;
-        enum patch_type is;
-    } types[] = {
-        {"application/json-patch+json",            PATCH_JSON     },
-        {"application/merge-patch+json",           PATCH_MERGE    },
-        {"application/strategic-merge-patch+json", PATCH_STRATEGIC},
-        {"application/apply-patch+yaml",           PATCH_APPLY    }
-    };
+    size_t i;
 
-    for (size_t i = 0; i < countof(types); i++) {
-        if (str_eqz(media, types[i].name)) {
-            *out = types[i].is;
-            return true;
-        }
-    }
-    return false;
+    if (!content_type.len ||
+        content_type_match(content_type, patch_types, countof(patch_types), &i, NULL) < 0)
+        return false;
+    *out = (enum patch_type)i;
+    return true;
 }
 
-static int read_patch(struct request *r, struct str type)
+static int read_patch(struct request *r, struct str content_type)
 {
+    bool is_custom = r->kind->style == KIND_CUSTOM;
+    const struct str *types = is_custom ? custom_patch_types : patch_types;
+    size_t n = is_custom ? countof(custom_patch_types) : countof(patch_types), i;
     struct err err = {0};
 
-    if (!patch_type_of(type, &r->patch_type) ||
-        (r->patch_type == PATCH_STRATEGIC && r->kind->style == KIND_CUSTOM))
-        return fail_media(r, r->kind->style == KIND_CUSTOM
-                                 ? "application/json-patch+json, application/merge-patch+json, "
-                                   "application/apply-patch+yaml"
-                                 : "application/json-patch+json, application/merge-patch+json, "
-                                   "application/apply-patch+yaml, "
-                                   "application/strategic-merge-patch+json");
-    r->body = body_parse(r, type, &err);
+    /* No type at all is none of these. */
+    if (content_type_match(content_type.len ? content_type : S("none"), types, n, &i, &err) < 0)
+        return fail_err(r, &err);
+    r->body = body_parse(r, types[i], &err);
     if (!r->body)
         return fail_decode(r, &err);
     return r->patch_type == PATCH_APPLY ? check_type(r) : 0;
@@ -191,18 +177,15 @@ static int read_patch(struct request *r, struct str type)
 
 int body_read(struct request *r, struct str content_type)
 {
-    struct str type = media_type(content_type);
-
-    r->dups.paths.len = 0;
     switch (r->verb) {
     case VERB_CREATE:
     case VERB_UPDATE:
-        return read_object(r, type);
+        return read_object(r, content_type);
     case VERB_PATCH:
-        return read_patch(r, type);
+        return read_patch(r, content_type);
     case VERB_DELETE:
     case VERB_DELETECOLLECTION:
-        return read_delete(r, type);
+        return read_delete(r, content_type);
     default:
         return 0;
     }

@@ -1,12 +1,14 @@
-/* body_priv.h - a request's body as a tree */
+/* body_priv.h - what comes with a request: options and body */
 #pragma once
 
-#include "server/options_priv.h"
+#include "server/server_priv.h"
 
-/* Without parameters. */
-struct str media_type(struct str header);
-bool patch_type_of(struct str media, enum patch_type *out);
-/* NULL with err. */
-const struct json *body_parse(struct request *r, struct str type, struct err *err);
+/* options.c: fills r->options; 0, or -1 after the failure was answered. */
+int options_read(struct request *r, const struct str_map *query, struct str user_agent);
+/* DELETE's body, or NULL, on top of the query; and the checks of both. */
+int options_of_delete(struct request *r, const struct json *body);
+
+/* body.c: which patch a Content-Type names; false where it is none. */
+bool patch_type_of(struct str content_type, enum patch_type *out);
 /* Fills r->body from r->body_text; 0, or -1 after the failure was answered. */
 int body_read(struct request *r, struct str content_type);

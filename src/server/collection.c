@@ -101,8 +101,7 @@ void verb_deletecollection(struct request *r)
     struct err err = {0};
     struct object *o;
 
-    if (filter_init(&f, r->arena, r->kind, r->options.label_selector, r->options.field_selector,
-                    &err) < 0) {
+    if (filter_init(&f, r->kind, &r->options.list, &err) < 0) {
         fail_err(r, &err);
         request_fini(r);
         return;

@@ -6,10 +6,16 @@
  */
 #include "server/write_priv.h"
 
+#include "api/metadata.h"
 #include "io/io.h"
 #include "value/time.h"
 
 #define POD_GRACE_S 30
+
+static bool is_pod(const struct kind *k)
+{
+    return str_eqz(k->kind, "Pod") && !k->group.len;
+}
 
 /* ---- which finalizers of the garbage collector it gets ---- */
 
@@ -24,32 +30,19 @@ static bool has_finalizer(const struct json *tree, struct str name)
     return false;
 }
 
-enum propagation { PROPAGATION_BACKGROUND, PROPAGATION_FOREGROUND, PROPAGATION_ORPHAN };
-
-static enum propagation propagation_of(struct request *r, const struct json *tree)
+/* What happens to dependents where the request does not say. */
+static enum delete_policy kind_default(struct request *r, struct delete_finalizers now,
+                                       enum delete_policy asked)
 {
-    const struct options *o = &r->options;
+    const struct delete_options *o = &r->options.remove;
 
-    if (o->has_orphan)
-        return o->orphan ? PROPAGATION_ORPHAN : PROPAGATION_BACKGROUND;
-    if (str_eqz(o->propagation, "Orphan"))
-        return PROPAGATION_ORPHAN;
-    if (str_eqz(o->propagation, "Foreground"))
-        return PROPAGATION_FOREGROUND;
-    if (str_eqz(o->propagation, "Background"))
-        return PROPAGATION_BACKGROUND;
-    if (has_finalizer(tree, S("orphan")))
-        return PROPAGATION_ORPHAN;
-    if (has_finalizer(tree, S("foregroundDeletion")))
-        return PROPAGATION_FOREGROUND;
-    if (str_eqz(r->kind->kind, "Job") && str_eqz(r->kind->group, "batch")) {
-        if (r->attempts == 0)
-            request_warn(r, "child pods are preserved by default when jobs are deleted; set "
-                            "propagationPolicy=Background to remove them or set "
-                            "propagationPolicy=Orphan to suppress this warning");
-        return PROPAGATION_ORPHAN;
-    }
-    return PROPAGATION_BACKGROUND;
+    if (!str_eqz(r->kind->kind, "Job") || !str_eqz(r->kind->group, "batch"))
+        return DELETE_BACKGROUND;
+    if (!o->has_orphan && asked == DELETE_DEFAULT && !now.orphan && !now.foreground)
+        request_warn(r, "child pods are preserved by default when jobs are deleted; set "
+                        "propagationPolicy=Background to remove them or set "
+                        "propagationPolicy=Orphan to suppress this warning");
+    return DELETE_ORPHAN;
 }
 
 /* The object's finalizers with the two of the garbage collector as they should be. */
@@ -57,90 +50,78 @@ static const struct json *gc_finalizers(struct request *r, const struct json *tr
 {
     static const struct str orphan = S_INIT("orphan"),
                             foreground = S_INIT("foregroundDeletion");
-    enum propagation p = propagation_of(r, tree);
+    const struct delete_options *o = &r->options.remove;
+    struct delete_finalizers now = {has_finalizer(tree, orphan),
+                                    has_finalizer(tree, foreground)};
+    enum delete_policy asked = DELETE_DEFAULT;
+
+    delete_policy_find(o->propagation_policy, &asked);
+    struct delete_finalizers want =
+        delete_gc_finalizers(now, o->has_orphan, o->orphan, asked, kind_default(r, now, asked));
     const struct json *all = meta_get(tree, S("finalizers"));
     struct json_arr out = arr_in(r->arena);
-
     json_each (i, all) {
         struct str name = json_str(json_at(all, i));
-        if ((!str_eq(name, orphan) || p == PROPAGATION_ORPHAN) &&
-            (!str_eq(name, foreground) || p == PROPAGATION_FOREGROUND))
+        if ((!str_eq(name, orphan) || want.orphan) &&
+            (!str_eq(name, foreground) || want.foreground))
             arr_add(&out, *json_at(all, i));
     }
-    if (p == PROPAGATION_ORPHAN && !has_finalizer(tree, orphan))
+    if (want.orphan && !now.orphan)
         arr_add(&out, json_of_str(orphan));
-    if (p == PROPAGATION_FOREGROUND && !has_finalizer(tree, foreground))
+    if (want.foreground && !now.foreground)
         arr_add(&out, json_of_str(foreground));
     return json_new(r->arena, arr_done(&out));
 }
 
-/* ---- grace: only pods have it ---- */
+/* ---- the state of a deletion ---- */
 
-struct grace {
-    bool is_graceful; /* stays, with a deletion time */
-    bool is_pending;  /* already going: nothing to do */
-    int64_t seconds;
-    struct instant when;
-};
-
-static struct grace grace_of(struct request *r, const struct json *tree)
+static struct delete_state state_of(const struct json *tree, bool has_finalizers)
 {
-    struct instant now = io_now(r->server->io), was = {0};
-    const struct json *recorded = meta_get(tree, S("deletionGracePeriodSeconds"));
-    bool has_asked = r->options.has_grace;
-    int64_t asked = r->options.grace_s < 0 ? 1 : r->options.grace_s;
-    struct grace g = {.when = now};
+    const struct json *grace = meta_get(tree, S("deletionGracePeriodSeconds"));
+    struct delete_state s = {
+        .is_deleting = json_has(meta_get(tree, S("deletionTimestamp"))),
+        .has_grace = json_has(grace),
+        .grace = json_i64(grace, 0),
+        .generation = json_i64(meta_get(tree, S("generation")), 0),
+        .has_finalizers = has_finalizers,
+    };
 
-    if (!str_eqz(r->kind->kind, "Pod") || r->kind->group.len)
-        return g;
-    if (json_has(meta_get(tree, S("deletionTimestamp")))) {
-        int64_t old = json_i64(recorded, 0);
-        old = old < 0 ? 1 : old;
-        if (!json_has(recorded) || old == 0)
-            return g;
-        if (!has_asked || asked >= old) {
-            g.is_pending = true;
-            return g;
-        }
-        time_parse(json_str(meta_get(tree, S("deletionTimestamp"))), &was, NULL);
-        g.is_graceful = true;
-        g.seconds = asked;
-        g.when = instant_add(was, span_s(asked - old));
-        if (instant_before(g.when, now)) {
-            g.when = now;
-            g.seconds = asked ? 1 : 0;
-        }
-        g.is_graceful = g.seconds > 0;
-        return g;
-    }
-    struct str phase = json_str(json_path(tree, "status", "phase", NULL));
-    g.seconds = has_asked
-                    ? asked
-                    : json_i64(json_path(tree, "spec", "terminationGracePeriodSeconds", NULL),
-                               POD_GRACE_S);
-    if (!json_str(json_path(tree, "spec", "nodeName", NULL)).len ||
-        str_eqz(phase, "Succeeded") || str_eqz(phase, "Failed"))
-        g.seconds = 0;
-    g.is_graceful = g.seconds > 0;
-    g.when = instant_add(now, span_s(g.seconds));
-    return g;
+    if (s.is_deleting)
+        time_parse(json_str(meta_get(tree, S("deletionTimestamp"))), &s.timestamp, NULL);
+    return s;
 }
 
-/* ---- the new version ---- */
-
-static const struct json *mark_deleted(struct request *r, const struct json *tree,
-                                       struct instant when, int64_t seconds)
+static const struct json *with_state(struct request *r, const struct json *tree,
+                                     const struct delete_state *s)
 {
     struct arena *a = r->arena;
     struct json_obj m = obj_from(a, json_getz(tree, "metadata"));
-    bool was_deleted = json_has(json_path(tree, "metadata", "deletionTimestamp", NULL));
-    int64_t generation = json_i64(meta_get(tree, S("generation")), 0);
 
-    obj_setz(&m, "deletionTimestamp", json_of_str(time_text(a, when)));
-    obj_setz(&m, "deletionGracePeriodSeconds", json_of_i64(seconds));
-    if (!was_deleted && generation > 0)
-        obj_setz(&m, "generation", json_of_i64(generation + 1));
+    obj_setz(&m, "deletionTimestamp", json_of_str(time_text(a, s->timestamp)));
+    if (s->has_grace)
+        obj_setz(&m, "deletionGracePeriodSeconds", json_of_i64(s->grace));
+    if (s->generation)
+        obj_setz(&m, "generation", json_of_i64(s->generation));
     return json_with(a, tree, obj_done(&m), "metadata", NULL);
+}
+
+/* Only pods are given time. */
+static struct delete_decision decide(struct request *r, const struct json *tree,
+                                     struct delete_state state)
+{
+    struct delete_request asked = r->options.remove.grace;
+    struct str phase = json_str(json_path(tree, "status", "phase", NULL));
+
+    if (!is_pod(r->kind))
+        return delete_decide(state, asked, false, 0, io_now(r->server->io));
+    bool is_over = str_eqz(phase, "Succeeded") || str_eqz(phase, "Failed");
+    int64_t grace = delete_pod_grace(
+        asked.has_grace, asked.grace,
+        json_i64(json_path(tree, "spec", "terminationGracePeriodSeconds", NULL), POD_GRACE_S),
+        json_str(json_path(tree, "spec", "nodeName", NULL)).len > 0, is_over);
+    if (!state.is_deleting)
+        asked = (struct delete_request){true, grace};
+    return delete_decide(state, asked, true, grace, io_now(r->server->io));
 }
 
 /* Namespaces hold a finalizer of their own kind, and say what is going on. */
@@ -162,23 +143,14 @@ static bool has_own_finalizers(struct request *r, const struct json *tree)
 /* Pods and custom objects answer themselves; others a Status, as upstream does. */
 static void answer_removed(struct request *r)
 {
-    struct arena *a = r->arena;
-    struct json_obj d = obj_in(a);
-
     audit_write(r, 200, r->next);
-    if (r->kind->style == KIND_CUSTOM ||
-        (str_eqz(r->kind->kind, "Pod") && !r->kind->group.len)) {
-        struct object *as = as_kind(a, r->next, r->kind);
+    if (r->kind->style == KIND_CUSTOM || is_pod(r->kind)) {
+        struct object *as = as_kind(r->arena, r->next, r->kind);
         r->reply->object(r, 200, as);
         object_unref(as);
     } else {
-        obj_setz(&d, "name", json_of_str(r->name));
-        if (r->kind->group.len)
-            obj_setz(&d, "group", json_of_str(r->kind->group));
-        obj_setz(&d, "kind", json_of_str(r->kind->plural));
-        obj_setz(&d, "uid", json_of_str(str_copy(a, object_uid(r->current))));
-        r->reply->tree(r, 200,
-                       status_of(a, 200, NULL, str_of(NULL, 0), json_new(a, obj_done(&d))));
+        r->reply->tree(
+            r, 200, success_of(r, subject_of(r), str_copy(r->arena, object_uid(r->current))));
     }
     request_fini(r);
 }
@@ -210,49 +182,21 @@ static void marked(void *ctx, uint64_t revision, const struct err *err)
     }
     audit_write(r, 200, r->next);
     struct object *as = as_kind(r->arena, r->next, r->kind);
-    r->reply->object(r, r->options.has_orphan && !r->options.orphan ? 202 : 200, as);
+    const struct delete_options *o = &r->options.remove;
+    r->reply->object(r, o->has_orphan && !o->orphan ? 202 : 200, as);
     object_unref(as);
     request_fini(r);
 }
 
-static int check_delete_options(struct request *r)
+static int check_preconditions_of_delete(struct request *r)
 {
-    const struct options *o = &r->options;
-    struct field_errors errors = field_errors_in(r->arena);
-    struct field_path at = field_child(NULL, S("propagationPolicy"));
-    struct json given = json_of_str(o->propagation);
-    const struct json known[] = {json_of_z("Foreground"), json_of_z("Background"),
-                                 json_of_z("Orphan")};
-    bool is_known = false;
+    const struct delete_options *o = &r->options.remove;
+    struct str version = str_printf(r->arena, "%" PRIu64, object_revision(r->current));
+    struct err err = {0};
 
-    for (size_t i = 0; i < countof(known); i++)
-        is_known |= str_eq(json_str(&known[i]), o->propagation);
-    if (o->propagation.len && o->has_orphan)
-        field_invalid(&errors, &at, &given,
-                      "orphanDependents and deletionPropagation cannot be both set");
-    else if (o->propagation.len && !is_known)
-        field_not_supported(&errors, &at, &given, known, countof(known));
-    return errors.list.len ? fail_options(r, "DeleteOptions", &errors) : 0;
-}
-
-static int check_delete_preconditions(struct request *r)
-{
-    struct str uid = r->options.precondition_uid, version = r->options.precondition_version;
-    struct str now = str_printf(r->arena, "%" PRIu64, object_revision(r->current));
-
-    if (uid.len && !str_eq(uid, object_uid(r->current)))
-        return fail_conflict(r,
-                             "the UID in the precondition (%.*s) does not match the UID in "
-                             "record (%.*s). The object might have been deleted and then "
-                             "recreated",
-                             STR_ARG(uid), STR_ARG(object_uid(r->current)));
-    if (version.len && !str_eq(version, now))
-        return fail_conflict(
-            r,
-            "the ResourceVersion in the precondition (%.*s) does not match the "
-            "ResourceVersion in record (%.*s). The object might have been "
-            "modified",
-            STR_ARG(version), STR_ARG(now));
+    if (metadata_check_preconditions(o->want_uid, o->want_version, object_uid(r->current),
+                                     version, &err) < 0)
+        return fail_conflict(r, "%s", err.text);
     return 0;
 }
 
@@ -281,7 +225,7 @@ static void store_it(struct request *r, const struct json *tree, bool is_gone)
         marked(r, expect, NULL);
         return;
     }
-    r->is_unconditional = !r->options.precondition_version.len;
+    r->is_unconditional = !r->options.remove.want_version.len;
     if (is_gone)
         store_delete(r->server->store, r->next, expect, removed, r);
     else
@@ -290,42 +234,33 @@ static void store_it(struct request *r, const struct json *tree, bool is_gone)
 
 void verb_delete(struct request *r)
 {
-    if (check_delete_options(r) < 0)
-        goto end;
     if (!load_current(r)) {
         fail_not_found(r);
-        goto end;
+        request_fini(r);
+        return;
     }
-    if (check_delete_preconditions(r) < 0)
-        goto end;
-
+    if (check_preconditions_of_delete(r) < 0) {
+        request_fini(r);
+        return;
+    }
     const struct json *tree = current_tree(r);
-    struct grace grace = grace_of(r, tree);
-    if (grace.is_pending) {
+    const struct json *finalizers = gc_finalizers(r, tree);
+    const struct json *were = meta_get(tree, S("finalizers"));
+    bool is_changed = !json_eq(finalizers, were) && (json_len(finalizers) || json_len(were));
+    bool stays = json_len(finalizers) > 0 || has_own_finalizers(r, tree);
+    struct delete_state state = state_of(tree, stays);
+    struct delete_decision d = decide(r, tree, state);
+
+    if (d.is_pending || (!d.is_graceful && stays && state.is_deleting && !is_changed)) {
         answer_as_it_is(r);
         return;
     }
-    const struct json *finalizers = gc_finalizers(r, tree);
-    bool is_changed = !json_eq(finalizers, meta_get(tree, S("finalizers"))) &&
-                      (json_len(finalizers) || json_len(meta_get(tree, S("finalizers"))));
     if (is_changed)
         tree = json_len(finalizers)
                    ? meta_set(r->arena, tree, S("finalizers"), *finalizers)
                    : json_without(r->arena, tree, "metadata", "finalizers", NULL);
-    if (grace.is_graceful) {
-        store_it(r, mark_deleted(r, tree, grace.when, grace.seconds), false);
-        return;
-    }
-    bool stays = json_len(finalizers) > 0 || has_own_finalizers(r, tree);
-    bool is_marked = json_has(meta_get(tree, S("deletionTimestamp")));
-    if (stays && is_marked && !is_changed) {
-        answer_as_it_is(r);
-        return;
-    }
-    if (!is_marked || !stays)
-        tree = mark_terminating(r, mark_deleted(r, tree, io_now(r->server->io), 0));
-    store_it(r, tree, !stays);
-    return;
-end:
-    request_fini(r);
+    if (!d.is_graceful)
+        d.state = delete_begin(d.state, io_now(r->server->io));
+    tree = mark_terminating(r, with_state(r, tree, &d.state));
+    store_it(r, tree, !d.is_graceful && !stays);
 }

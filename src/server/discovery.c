@@ -5,6 +5,7 @@
 #include "server/discovery_priv.h"
 #include "server/front_priv.h"
 
+#include "api/accept.h"
 #include "http/http.h"
 
 /* ---- order of versions: GA > beta > alpha, then major, then minor ---- */
@@ -339,7 +340,8 @@ static struct json aggregated_group(const struct server *s, struct arena *a, str
     return obj_done(&o);
 }
 
-static const struct json *aggregated(const struct server *s, struct arena *a, bool is_core)
+static const struct json *aggregated(const struct server *s, struct arena *a, bool is_core,
+                                     struct str version)
 {
     struct json_obj o = obj_in(a), m = obj_in(a);
     struct json_arr items = arr_in(a);
@@ -351,7 +353,8 @@ static const struct json *aggregated(const struct server *s, struct arena *a, bo
             arr_add(&items, aggregated_group(s, a, g[i]));
     }
     obj_setz(&o, "kind", json_of_z("APIGroupDiscoveryList"));
-    obj_setz(&o, "apiVersion", json_of_z("apidiscovery.k8s.io/v2"));
+    obj_setz(&o, "apiVersion",
+             json_of_str(str_printf(a, "apidiscovery.k8s.io/%.*s", STR_ARG(version))));
     obj_setz(&o, "metadata", obj_done(&m));
     obj_setz(&o, "items", arr_done(&items));
     return json_new(a, obj_done(&o));
@@ -383,19 +386,22 @@ void answer_cached(struct http_request *q, struct str type, const struct json *t
 
 static bool answer_root(struct server *s, struct http_request *q, bool is_core)
 {
-    struct accept accept;
+    static const struct str types[] = {S_INIT("application/json")};
+    struct accepted got;
+    struct err err = {0};
 
-    if (!accept_parse(http_header(q, S("accept")), ACCEPT_OFFER_DISCOVERY, &accept)) {
-        struct err err = {0};
-        err_set(&err, ERR_NOT_ACCEPTED,
-                "only the following media types are accepted: application/json");
+    if (accept_negotiate(http_header(q, S("accept")), types, countof(types),
+                         ACCEPT_BIT(ACCEPT_GROUP_DISCOVERY), &got, &err) < 0) {
         server_refuse(q, &err);
         return true;
     }
-    if (accept.form == ACCEPT_DISCOVERY)
-        answer_cached(q,
-                      S("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"),
-                      aggregated(s, q->arena, is_core));
+    if (got.as == ACCEPT_GROUP_DISCOVERY)
+        answer_cached(
+            q,
+            str_printf(q->arena,
+                       "application/json;g=apidiscovery.k8s.io;v=%.*s;as=APIGroupDiscoveryList",
+                       STR_ARG(got.version)),
+            aggregated(s, q->arena, is_core, got.version));
     else
         answer_cached(q, S("application/json"),
                       is_core ? core_versions(s, q->arena) : group_list(s, q->arena));

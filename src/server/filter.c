@@ -15,13 +15,10 @@ static bool is_selectable(const struct kind *k, struct str field)
     return false;
 }
 
-int filter_init(struct filter *f, struct arena *a, const struct kind *k, struct str labels,
-                struct str fields, struct err *err)
+int filter_init(struct filter *f, const struct kind *k, const struct list_options *o,
+                struct err *err)
 {
-    *f = (struct filter){.kind = k};
-    if (selector_parse(a, labels, &f->labels, err) < 0 ||
-        field_selector_parse(a, fields, &f->fields, err) < 0)
-        return -1;
+    *f = (struct filter){.kind = k, .labels = o->labels, .fields = o->fields};
     for (size_t i = 0; i < f->fields.len; i++) {
         if (!is_selectable(k, f->fields.at[i].field))
             return err_set(err, ERR_SYNTAX, "field label not supported: %.*s",

@@ -12,8 +12,7 @@ struct filter {
     bool needs_tree;
 };
 
-/* Lives in the arena. ERR_SYNTAX for a selector that cannot be read or a field that the kind
- * does not offer. */
-int filter_init(struct filter *f, struct arena *a, const struct kind *k, struct str labels,
-                struct str fields, struct err *err);
+/* Borrows the selectors. ERR_SYNTAX for a field that the kind does not offer. */
+int filter_init(struct filter *f, const struct kind *k, const struct list_options *o,
+                struct err *err);
 bool filter_matches(const struct filter *f, const struct object *o);

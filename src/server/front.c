@@ -7,146 +7,69 @@
 #include "server/front_priv.h"
 #include "server/write_priv.h"
 
+#include "api/accept.h"
+#include "api/request.h"
 #include "http/http.h"
 #include "io/io.h"
 
-#define SEGMENTS_MAX 16
-
-/* A path under /api or /apis, taken apart (reference 1). */
-struct place {
-    bool is_resource;
-    struct str group, version, ns, resource, name, subresource;
-};
-
-static size_t split(struct arena *a, struct str path, struct str out[SEGMENTS_MAX])
+static bool verb_find(struct str name, enum verb *out)
 {
-    size_t n = 0;
-    struct str part;
-
-    while (path.len && path.at[0] == '/')
-        path = str_slice(path, 1, path.len);
-    while (path.len && n < SEGMENTS_MAX) {
-        str_cut(path, '/', &part, &path);
-        out[n++] = query_path_decode(a, part);
-    }
-    return n;
-}
-
-static bool is_own_subresource(struct str s)
-{
-    return str_eqz(s, "status") || str_eqz(s, "finalize");
-}
-
-static struct place classify(struct arena *a, struct str path)
-{
-    struct str seg[SEGMENTS_MAX];
-    size_t n = split(a, path, seg), i = 0;
-    struct place p = {0};
-
-    if (n < 3 || !(str_eqz(seg[0], "api") || str_eqz(seg[0], "apis")))
-        return p;
-    bool is_core = str_eqz(seg[0], "api");
-    i = 1;
-    if (!is_core) {
-        if (n < 4)
-            return p;
-        p.group = seg[i++];
-    }
-    p.version = seg[i++];
-    p.is_resource = true;
-    if (str_eqz(seg[i], "namespaces") && i + 1 < n) {
-        p.ns = seg[i + 1];
-        if (n - i >= 3 && !is_own_subresource(seg[i + 2]))
-            i += 2;
-    }
-    p.resource = seg[i++];
-    if (i < n)
-        p.name = seg[i++];
-    if (i < n)
-        p.subresource = seg[i++];
-    return p;
-}
-
-static bool is_watch(struct arena *a, struct str query)
-{
-    struct str value;
-    bool is = true;
-
-    if (!query_find(a, query, "watch", &value))
-        return false;
-    return !option_bool(value, &is) || is;
-}
-
-static bool verb_of(struct arena *a, const struct http_request *q, const struct place *p,
-                    enum verb *out)
-{
-    static const struct {
-        const char *method;
-        enum verb one, all;
-    } methods[] = {
-        {"GET",    VERB_GET,    VERB_LIST            },
-        {"HEAD",   VERB_GET,    VERB_LIST            },
-        {"POST",   VERB_CREATE, VERB_CREATE          },
-        {"PUT",    VERB_UPDATE, VERB_UPDATE          },
-        {"PATCH",  VERB_PATCH,  VERB_PATCH           },
-        {"DELETE", VERB_DELETE, VERB_DELETECOLLECTION}
-    };
-
-    for (size_t i = 0; i < countof(methods); i++) {
-        if (!str_eqz(q->method, methods[i].method))
-            continue;
-        *out = p->name.len ? methods[i].one : methods[i].all;
-        if (*out == VERB_LIST && is_watch(a, q->query))
-            *out = VERB_WATCH;
-        return true;
+    for (int v = 0; v < VERB_N; v++) {
+        if (str_eq(verb_name((enum verb)v), name)) {
+            *out = (enum verb)v;
+            return true;
+        }
     }
     return false;
 }
 
 /* ---- resources ---- */
 
-/* The manager's name where none is given: the User-Agent up to '/'. */
-static struct str default_manager(struct arena *a, const struct http_request *q)
+static bool wants_pretty(const struct http_request *q, const struct request_info *info)
 {
-    struct str agent = http_header(q, S("user-agent")), head, tail;
-    struct buf out = buf_in(a, MANAGER_MAX + 1);
+    struct str agent = http_header(q, S("user-agent"));
 
-    str_cut(agent, '/', &head, &tail);
-    for (size_t i = 0; i < head.len && out.len < MANAGER_MAX; i++) {
-        if ((unsigned char)head.at[i] >= 0x20 && head.at[i] != 0x7f)
-            buf_byte(&out, head.at[i]);
-    }
-    return out.len ? buf_str(&out) : S("unknown");
-}
-
-static bool wants_pretty(struct request *r, const struct http_request *q)
-{
-    struct str agent = http_header(q, S("user-agent")), value;
-    bool is = false;
-
-    if (query_find(r->arena, q->query, "pretty", &value))
-        return option_bool(value, &is) && is;
+    if (request_query(info, S("pretty")))
+        return request_flag(info, S("pretty"));
     return str_starts(agent, S("curl")) || str_starts(agent, S("Wget")) ||
            str_starts(agent, S("Mozilla/5.0"));
 }
 
-static int negotiate(struct request *r, const struct http_request *q)
-{
-    bool is_pretty = wants_pretty(r, q);
-    unsigned offers = ACCEPT_OFFER_TABLE | ACCEPT_OFFER_METADATA;
+static const struct str answer_types[] = {S_INIT("application/json"),
+                                          S_INIT("application/yaml")};
 
-    if (!accept_parse(http_header(q, S("accept")), offers, &r->accept)) {
-        r->accept = (struct accept){0};
-        return fail_with(r, 406, "NotAcceptable",
-                         S("only the following media types are accepted: application/json, "
-                           "application/yaml"),
-                         NULL);
+static int negotiate(struct request *r, const struct http_request *q,
+                     const struct request_info *info)
+{
+    const unsigned forms =
+        ACCEPT_BIT(ACCEPT_TABLE) | ACCEPT_BIT(ACCEPT_PARTIAL) | ACCEPT_BIT(ACCEPT_PARTIAL_LIST);
+    struct accepted got;
+    struct err err = {0};
+
+    if (accept_negotiate(http_header(q, S("accept")), answer_types, countof(answer_types),
+                         forms, &got, &err) < 0)
+        return fail_err(r, &err);
+    r->style.form = got.as == ACCEPT_TABLE   ? FORM_TABLE
+                    : got.as == ACCEPT_PLAIN ? FORM_OBJECT
+                                             : FORM_METADATA;
+    r->style.is_v1beta1 = str_eqz(got.version, "v1beta1");
+    if (r->verb != VERB_WATCH) {
+        r->style.is_yaml = got.index == 1;
+        r->style.is_pretty = got.is_pretty || wants_pretty(q, info);
     }
-    if (r->verb == VERB_WATCH)
-        r->accept.is_yaml = r->accept.is_pretty = false;
-    else
-        r->accept.is_pretty |= is_pretty;
     return 0;
+}
+
+/* The request outlives the HTTP request's arena. */
+static struct str_map query_copy(struct arena *a, const struct str_map *query)
+{
+    struct str_map copy = {.at = arena_array(a, struct str_entry, query->len),
+                           .len = query->len};
+
+    for (size_t i = 0; i < query->len; i++)
+        copy.at[i] =
+            (struct str_entry){str_copy(a, query->at[i].key), str_copy(a, query->at[i].value)};
+    return copy;
 }
 
 static const struct server_mount *mount_of(const struct server *s, const struct kind *k,
@@ -177,49 +100,51 @@ static void run_mount(struct request *r, const struct server_mount *m)
 
 static bool is_path_segment(struct str name)
 {
-    return !str_eqz(name, ".") && !str_eqz(name, "..") && str_index(name, '/') == STR_NONE &&
-           str_index(name, '%') == STR_NONE;
+    return !name.len || name_is(NAME_PATH_SEGMENT, name);
 }
 
 static void resource(struct server *s, struct http_request *q, const struct server_user *user,
-                     const struct place *p, enum verb verb)
+                     const struct request_info *info, enum verb verb)
 {
-    const struct kind *k = kind_of_plural(s, p->group, p->version, p->resource);
+    const struct kind *k = kind_of_plural(s, info->group, info->version, info->resource);
     struct request *r = request_new(s, &http_reply);
     struct arena *a = r->arena;
+    struct str type = http_header(q, S("content-type"));
 
     r->http = q;
     r->user = user_copy(a, user);
     r->verb = verb;
     r->kind = k;
-    r->ns = k && !k->namespaced ? str_of(NULL, 0) : str_copy(a, p->ns);
-    r->name = str_copy(a, p->name);
-    r->subresource = str_copy(a, p->subresource);
+    r->ns = k && !k->namespaced ? str_of(NULL, 0) : str_copy(a, info->ns);
+    r->name =
+        str_copy(a, verb == VERB_LIST || verb == VERB_WATCH ? str_of(NULL, 0) : info->name);
+    r->asked_name = str_copy(a, info->name);
+    r->subresource = str_copy(a, info->subresource);
     r->started = io_now(s->io);
     r->body_text = str_copy(a, q->body);
-    if (!k || !is_path_segment(r->name)) {
+    if (!k || !is_path_segment(r->name) || info->is_deprecated_verb_prefix) {
         r->kind = NULL;
         fail_not_found(r);
         request_fini(r);
         return;
     }
-    if (k->namespaced && !r->ns.len && verb != VERB_LIST && verb != VERB_WATCH) {
+    bool is_anywhere = verb == VERB_LIST || verb == VERB_WATCH;
+    bool is_misplaced = verb == VERB_CREATE && r->name.len && !r->subresource.len;
+    if (is_misplaced || (k->namespaced && !r->ns.len && !is_anywhere)) {
         fail_method(r);
         request_fini(r);
         return;
     }
     if (verb == VERB_PATCH)
-        patch_type_of(media_type(http_header(q, S("content-type"))), &r->patch_type);
-    if (negotiate(r, q) < 0 || authorize(r) < 0 ||
-        options_read(r, query_copy(a, q->query)) < 0 ||
-        body_read(r, http_header(q, S("content-type"))) < 0) {
+        patch_type_of(type, &r->patch_type);
+    struct str_map query = query_copy(a, &info->query);
+    if (negotiate(r, q, info) < 0 || authorize(r) < 0 ||
+        options_read(r, &query, http_header(q, S("user-agent"))) < 0 ||
+        body_read(r, type) < 0) {
         request_fini(r);
         return;
     }
-    bool is_apply = verb == VERB_PATCH && r->patch_type == PATCH_APPLY;
-    if (!r->options.field_manager.len && !is_apply)
-        r->options.field_manager = default_manager(a, q);
-    const struct server_mount *m = p->subresource.len ? mount_of(s, k, p->subresource) : NULL;
+    const struct server_mount *m = r->subresource.len ? mount_of(s, k, r->subresource) : NULL;
     if (m)
         run_mount(r, m);
     else
@@ -248,38 +173,18 @@ static bool has_version(const struct server *s, struct str group, struct str ver
     return false;
 }
 
-void server_handle(void *server, struct http_request *q)
+static void run_path_mount(struct server *s, struct http_request *q,
+                           const struct server_user *user, const struct server_mount *m)
 {
-    struct server *s = server;
-    const struct server_user *user = authenticate(s, q);
-    enum verb verb;
+    struct server_about *about = arena_new(q->arena, struct server_about);
 
-    if (!user)
-        return;
-    struct place p = classify(q->arena, q->path);
-    const struct server_mount *m = mount_path(s, q->path);
-    if (m) {
-        struct server_about *about = arena_new(q->arena, struct server_about);
-        about->user = user;
-        if (authorize_path(s, q, user) == 0)
-            m->handle(m->ctx, q, about);
-        return;
-    }
-    if (p.is_resource) {
-        if (!has_version(s, p.group, p.version)) {
-            answer_text(q, 404, S("404 page not found\n"));
-            return;
-        }
-        if (verb_of(q->arena, q, &p, &verb)) {
-            resource(s, q, user, &p, verb);
-            return;
-        }
-        struct err err = {0};
-        err_set(&err, ERR_METHOD,
-                "the server does not allow this method on the requested resource");
-        server_refuse(q, &err);
-        return;
-    }
+    about->user = user;
+    if (authorize_path(s, q, user) == 0)
+        m->handle(m->ctx, q, about);
+}
+
+static void other(struct server *s, struct http_request *q, const struct server_user *user)
+{
     if (authorize_path(s, q, user) < 0)
         return;
     if (health_answer(s, q) || discovery_answer(s, q) || openapi_answer(s, q))
@@ -287,15 +192,50 @@ void server_handle(void *server, struct http_request *q)
     answer_text(q, 404, S("404 page not found\n"));
 }
 
+void server_handle(void *server, struct http_request *q)
+{
+    struct server *s = server;
+    const struct server_user *user = authenticate(s, q);
+    enum verb verb;
+
+    struct request_info info;
+    struct err err = {0};
+
+    if (!user)
+        return;
+    if (request_parse(q->arena, q->method, q->target, &info, &err) < 0) {
+        server_refuse(q, &err);
+        return;
+    }
+    const struct server_mount *m = mount_path(s, q->path);
+    if (m) {
+        run_path_mount(s, q, user, m);
+        return;
+    }
+    if (!info.is_resource) {
+        other(s, q, user);
+        return;
+    }
+    if (!has_version(s, info.group, info.version)) {
+        answer_text(q, 404, S("404 page not found\n"));
+        return;
+    }
+    if (verb_find(info.verb, &verb)) {
+        resource(s, q, user, &info, verb);
+        return;
+    }
+    err_set(&err, ERR_METHOD,
+            "the server does not allow this method on the requested resource");
+    server_refuse(q, &err);
+}
+
 struct str server_query(struct http_request *q, struct str name)
 {
-    struct str value = {0};
-    char z[64];
+    struct request_info info;
 
-    assert(name.len < sizeof(z));
-    snprintf(z, sizeof(z), "%.*s", STR_ARG(name));
-    query_find(q->arena, q->query, z, &value);
-    return value;
+    if (request_parse(q->arena, q->method, q->target, &info, NULL) < 0)
+        return str_of(NULL, 0);
+    return str_map_get(&info.query, name);
 }
 
 void front_count(struct request *r, int code)

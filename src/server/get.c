@@ -1,28 +1,22 @@
 /* get.c - GET of one object */
 #include "server/write_priv.h"
 
-/* 0, or -1 after the failure was answered: a version that cannot be read or is still to come.
- */
 int check_not_older(struct request *r)
 {
-    struct str text = r->options.resource_version;
-    uint64_t version;
-    struct err err = {0};
+    struct str text = r->options.list.resource_version;
+    uint64_t version, now = store_revision(r->server->store);
 
     if (!text.len)
         return 0;
     if (!str_to_u64(text, &version))
         return fail_bad_request(r,
-                                "resourceVersion: Invalid value: \"%.*s\": must be an "
-                                "unsigned integer",
+                                "resourceVersion: Invalid value: \"%.*s\": must be an unsigned "
+                                "integer",
                                 STR_ARG(text));
-    uint64_t now = store_revision(r->server->store);
-    if (version > now) {
-        err_set(&err, ERR_TIMEOUT, "Too large resource version: %" PRIu64 ", current: %" PRIu64,
-                version, now);
-        return fail_err(r, &err);
-    }
-    return 0;
+    if (version <= now)
+        return 0;
+    struct api_error e = api_error_too_large_version(r->arena, version, now);
+    return fail_api(r, &e);
 }
 
 void verb_get(struct request *r)

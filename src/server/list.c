@@ -2,88 +2,58 @@
 #include "server/filter_priv.h"
 #include "server/write_priv.h"
 
-#include "server/continue.h"
-
-/* At which revision to read. 0 is now. */
+/* At which revision to read (0: now), and behind which path. */
 struct place {
     uint64_t revision;
-    struct str after; /* path */
+    struct str after;
 };
 
-/* 0, or -1 after the failure was answered. The rules: reference 5.4. */
-static int place_of(struct request *r, struct place *p)
+static int check_list(struct request *r)
 {
-    const struct options *o = &r->options;
-    struct err err = {0};
-    uint64_t version = 0;
-
-    if (o->continue_.len) {
-        if (continue_parse(r->arena, o->continue_, &p->revision, &p->after, &err) < 0)
-            return fail_bad_request(r, "continue key is not valid: %s", err.text);
-        if (o->resource_version.len && !str_eqz(o->resource_version, "0"))
-            return fail_bad_request(
-                r, "specifying resource version is not allowed when using continue");
-        return 0;
-    }
-    if (check_not_older(r) < 0)
-        return -1;
-    str_to_u64(o->resource_version, &version);
-    bool is_exact = str_eqz(o->resource_version_match, "Exact") ||
-                    (!o->resource_version_match.len && o->limit > 0);
-    if (version && is_exact)
-        p->revision = version;
-    return 0;
-}
-
-static int check_list_options(struct request *r)
-{
-    const struct options *o = &r->options;
     struct field_errors errors = field_errors_in(r->arena);
-    struct field_path match = field_child(NULL, S("resourceVersionMatch"));
-    struct field_path initial = field_child(NULL, S("sendInitialEvents"));
 
-    if (o->has_initial_events)
-        field_forbidden(&errors, &initial, "sendInitialEvents is forbidden for list");
-    if (o->resource_version_match.len) {
-        struct json given = json_of_str(o->resource_version_match);
-        const struct json known[] = {json_of_z("Exact"), json_of_z("NotOlderThan")};
-        bool is_exact = str_eqz(o->resource_version_match, "Exact");
-        if (!o->resource_version.len)
-            field_forbidden(&errors, &match,
-                            "resourceVersionMatch is forbidden unless resourceVersion is "
-                            "provided");
-        if (o->continue_.len)
-            field_forbidden(&errors, &match,
-                            "resourceVersionMatch is forbidden when continue is provided");
-        if (!is_exact && !str_eqz(o->resource_version_match, "NotOlderThan"))
-            field_not_supported(&errors, &match, &given, known, countof(known));
-        if (is_exact && str_eqz(o->resource_version, "0"))
-            field_forbidden(&errors, &match,
-                            "resourceVersionMatch \"exact\" is forbidden for resourceVersion "
-                            "\"0\"");
-    }
+    list_options_check(&errors, &r->options.list, true);
     return errors.list.len ? fail_options(r, "ListOptions", &errors) : 0;
 }
 
-/* The token is too old: 410 with one that goes on at the newest revision. */
+/* 0, or -1 after the failure was answered. */
+static int place_of(struct request *r, struct place *p)
+{
+    struct list_start start;
+    struct err err = {0};
+
+    if (list_options_resolve(r->arena, &r->options.list, S(""), true, &start, &err) < 0)
+        return fail_err(r, &err);
+    if (!start.has_continue && check_not_older(r) < 0)
+        return -1;
+    if (start.revision > 0)
+        p->revision = (uint64_t)start.revision;
+    if (start.has_continue)
+        p->after = start.from_key;
+    return 0;
+}
+
+/* The key without what makes it a place to go on at. */
+static struct str last_of(struct str from_key)
+{
+    bool is_behind = from_key.len && from_key.at[from_key.len - 1] == 0;
+
+    return is_behind ? str_slice(from_key, 0, from_key.len - 1) : from_key;
+}
+
+/* A token that is too old is answered with one that goes on at the newest revision. */
 static int fail_expired(struct request *r, const struct place *p)
 {
-    struct arena *a = r->arena;
+    struct api_error e = api_error_expired(
+        S("The resourceVersion for the provided list is too old."), str_of(NULL, 0));
 
-    if (!r->options.continue_.len)
-        return fail_with(r, 410, "Expired",
-                         S("The resourceVersion for the provided list is too old."), NULL);
-    struct json_obj m = obj_in(a);
-    obj_setz(&m, "continue", json_of_str(continue_text(a, -1, p->after)));
-    struct str message = S("The provided continue parameter is too old to display a consistent "
-                           "list result. You can start a new list without the continue "
-                           "parameter, or use the continue token in this response to retrieve "
-                           "the remainder of the results.");
-    struct err err = {0};
-    err_set(&err, ERR_GONE, "%.*s", STR_ARG(message));
-    const struct json *status = status_of(a, 410, "Expired", message, NULL);
-    r->reply->fail(r, json_with(a, status, obj_done(&m), "metadata", NULL), &err);
-    return -1;
+    if (r->options.list.continue_token.len)
+        e = api_error_expired(
+            S("The provided continue parameter is too old to display a consistent list result. "
+              "You can start a new list without the continue parameter, or use the continue "
+              "token in this response to retrieve the remainder of the results."),
+            continue_encode(r->arena, last_of(p->after), -1));
+    return fail_api(r, &e);
 }
 
 /* Objects behind the page, counted for clients that show progress. */
@@ -115,7 +85,7 @@ static void collect(struct request *r, const struct filter *f, const struct plac
         while ((o = store_next(&w))) {
             if (!filter_matches(f, o))
                 continue;
-            if (r->options.limit > 0 && (int64_t)items.len == r->options.limit) {
+            if (r->options.list.limit > 0 && (int64_t)items.len == r->options.list.limit) {
                 is_more = true;
                 break;
             }
@@ -127,8 +97,8 @@ static void collect(struct request *r, const struct filter *f, const struct plac
     l->items = items.at;
     l->n = items.len;
     if (is_more)
-        l->continue_ =
-            continue_text(r->arena, (int64_t)l->revision, object_path(items.at[items.len - 1]));
+        l->continue_ = continue_encode(r->arena, object_path(items.at[items.len - 1]),
+                                       (int64_t)l->revision);
 }
 
 void verb_list(struct request *r)
@@ -137,10 +107,9 @@ void verb_list(struct request *r)
     struct filter f;
     struct err err = {0};
 
-    if (check_list_options(r) < 0 || place_of(r, &p) < 0)
+    if (check_list(r) < 0 || place_of(r, &p) < 0)
         goto end;
-    if (filter_init(&f, r->arena, r->kind, r->options.label_selector, r->options.field_selector,
-                    &err) < 0) {
+    if (filter_init(&f, r->kind, &r->options.list, &err) < 0) {
         fail_err(r, &err);
         goto end;
     }

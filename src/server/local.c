@@ -30,6 +30,7 @@ struct call {
     enum call_type type;
     bool is_started;
     bool is_stopped; /* nothing more is told */
+    struct err err;  /* found while it was made */
     union {
         client_done_fn *done;
         client_list_fn *list;
@@ -196,6 +197,12 @@ static void start(void *ctx)
         call_free(c);
         return;
     }
+    if (c->err.code) {
+        struct request *r = c->r;
+        fail_err(r, &c->err);
+        request_fini(r);
+        return;
+    }
     request_begin(c->r);
 }
 
@@ -274,20 +281,25 @@ static void local_delete(struct client *client, const struct client_target *t,
 {
     enum verb verb = t->name.len ? VERB_DELETE : VERB_DELETECOLLECTION;
     struct call *c = call_new(client, t, verb, NULL, CALL_OBJECT, ctx);
-    struct options *out = &c->r->options;
+    struct delete_options *out = &c->r->options.remove;
 
     c->done = done;
-    out->propagation = str_copy(c->r->arena, o->propagation);
-    out->precondition_uid = str_copy(c->r->arena, o->uid);
-    out->precondition_version = str_copy(c->r->arena, o->resource_version);
-    out->has_grace = o->grace_s >= 0;
-    out->grace_s = o->grace_s;
+    out->propagation_policy = str_copy(c->r->arena, o->propagation);
+    out->want_uid = str_copy(c->r->arena, o->uid);
+    out->want_version = str_copy(c->r->arena, o->resource_version);
+    out->grace.has_grace = o->grace_s >= 0;
+    out->grace.grace = o->grace_s;
 }
 
+/* A selector that cannot be read is answered when the call starts. */
 static void select_copy(struct request *r, const struct client_select *sel)
 {
-    r->options.label_selector = str_copy(r->arena, sel->labels);
-    r->options.field_selector = str_copy(r->arena, sel->fields);
+    struct list_options *o = &r->options.list;
+    struct err err = {0};
+
+    if (selector_parse(r->arena, str_copy(r->arena, sel->labels), &o->labels, &err) < 0 ||
+        field_selector_parse(r->arena, str_copy(r->arena, sel->fields), &o->fields, &err) < 0)
+        call_of(r)->err = err;
 }
 
 static void local_list(struct client *client, const struct client_target *t,
@@ -307,7 +319,7 @@ static struct client_watch *local_watch(struct client *client, const struct clie
 
     c->event = event;
     select_copy(c->r, sel);
-    c->r->options.resource_version = str_printf(c->r->arena, "%" PRIu64, revision);
+    c->r->options.list.resource_version = str_printf(c->r->arena, "%" PRIu64, revision);
     return &c->watch;
 }
 

@@ -4,12 +4,12 @@
  */
 #include "server/write_priv.h"
 
+#include "schema/strategic.h"
 #include "json/patch.h"
 
 const struct json *patch_strategic(struct request *r, const struct json *old, struct err *err)
 {
-    (void)err;
-    return json_merge_patch(r->arena, old, r->body);
+    return schema_strategic_apply(r->arena, r->kind->schema, old, r->body, err);
 }
 
 int managed_fields(struct write *w)

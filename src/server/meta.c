@@ -1,35 +1,44 @@
 /* meta.c - is the metadata as it must be? */
 #include "server/write_priv.h"
 
-#include "value/names.h"
-#include "value/selector.h"
+#include "api/metadata.h"
 
-static void check_name(struct write *w, const struct field_path *meta)
+/* Kinds whose names follow another rule than DNS subdomains. */
+static const struct {
+    const char *group, *kind; /* kind "": the whole group */
+    enum name_rule rule;
+} name_rules[] = {
+    {"",                          "Namespace", NAME_DNS_LABEL     },
+    {"",                          "Service",   NAME_DNS_1035_LABEL},
+    {"rbac.authorization.k8s.io", "",          NAME_PATH_SEGMENT  },
+};
+
+static enum name_rule name_rule_of(const struct kind *k)
 {
-    struct field_path at = field_child(meta, S("name"));
-    struct json name = json_of_str(w->name);
-
-    if (!w->name.len) {
-        field_required(&w->errors, &at, "name or generateName is required");
-        return;
+    for (size_t i = 0; i < countof(name_rules); i++) {
+        if (str_eqz(k->group, name_rules[i].group) &&
+            (!*name_rules[i].kind || str_eqz(k->kind, name_rules[i].kind)))
+            return name_rules[i].rule;
     }
-    enum name_rule rule = NAME_DNS_SUBDOMAIN;
-    if (str_eqz(w->kind->kind, "Namespace"))
-        rule = NAME_DNS_LABEL;
-    if (str_eqz(w->kind->group, "rbac.authorization.k8s.io"))
-        rule = NAME_PATH_SEGMENT;
-    struct name_faults faults = name_check(rule, w->name);
-    for (size_t i = 0; i < faults.n; i++)
-        field_invalid(&w->errors, &at, &name, "%.*s",
-                      STR_ARG(name_fault(w->arena, &faults, i)));
+    return NAME_DNS_SUBDOMAIN;
 }
 
 void meta_validate(struct write *w)
 {
-    struct field_path meta = field_child(NULL, S("metadata"));
-    struct field_path labels = field_child(&meta, S("labels"));
+    struct field_path at = field_child(NULL, S("metadata"));
+    const struct json *meta = json_getz(w->tree, "metadata");
 
-    if (!w->old)
-        check_name(w, &meta);
-    labels_check(&w->errors, &labels, meta_get(w->tree, S("labels")));
+    if (!w->old) {
+        metadata_check_create(&w->errors, &at, meta,
+                              (struct metadata_rule){.is_namespaced = w->kind->namespaced,
+                                                     .name = name_rule_of(w->kind)});
+        return;
+    }
+    /* What a write without a version follows is the version just read. */
+    struct json_obj m = obj_from(w->arena, meta);
+    const struct json *version = meta_get(w->old, S("resourceVersion"));
+    if (version)
+        obj_setz(&m, "resourceVersion", *version);
+    struct json with = obj_done(&m);
+    metadata_check_update(&w->errors, &at, &with, json_getz(w->old, "metadata"));
 }

@@ -6,19 +6,19 @@
 
 static int bad_patch(struct request *r, const struct err *err)
 {
-    struct json_obj none = obj_in(r->arena);
-
     if (err->code == ERR_LIMIT)
         return fail_err(r, err);
     if (err->code == ERR_SYNTAX)
         return fail_bad_request(r, "%s", err->text);
     /* Upstream drops the reason of a JSON patch that does not apply; we append it. */
-    return fail_with(r, 422, "Invalid",
-                     str_printf(r->arena,
-                                "the server rejected our request due to an error in our "
-                                "request: %s",
-                                err->text),
-                     json_new(r->arena, obj_done(&none)));
+    return fail_api(r, &(struct api_error){
+                           .code = 422,
+                           .reason = S("Invalid"),
+                           .message = str_printf(r->arena,
+                                                 "the server rejected our request due to an "
+                                                 "error in our request: %s",
+                                                 err->text),
+                           .has_details = true});
 }
 
 const struct json *patch_tree(struct request *r, const struct json *old, struct err *err)
@@ -56,15 +56,6 @@ void verb_patch(struct request *r)
     r->is_unconditional = true;
     if (r->patch_type == PATCH_APPLY) {
         verb_apply(r);
-        return;
-    }
-    if (r->patch_type == PATCH_STRATEGIC && r->kind->style == KIND_CUSTOM) {
-        fail_with(r, 415, "UnsupportedMediaType",
-                  S("the body of the request was in an unknown format - accepted media types "
-                    "include: application/json-patch+json, application/merge-patch+json, "
-                    "application/apply-patch+yaml"),
-                  NULL);
-        request_fini(r);
         return;
     }
     if (!load_current(r)) {

@@ -52,6 +52,7 @@ struct server *server_new(struct io *io, const struct server_config *config)
 
     s->store = store_memory_new(io);
     s->owns_store = true;
+    authz_start(s);
     return s;
 }
 
@@ -60,6 +61,7 @@ struct server *server_on(struct io *io, struct store *store, const struct server
     struct server *s = server_alloc(io, config);
 
     s->store = store;
+    authz_start(s);
     return s;
 }
 
@@ -74,6 +76,7 @@ struct server *server_open(struct io *io, const char *dir, const struct server_c
         server_free(s);
         return NULL;
     }
+    authz_start(s);
     return s;
 }
 
@@ -84,7 +87,9 @@ void server_free(struct server *s)
     client_free(s->own);
     assert(list_empty(&s->clients));
     watches_end_all(s);
-    store_tap(s->store, NULL, NULL);
+    authz_stop(s);
+    if (s->store)
+        store_tap(s->store, NULL, NULL);
     if (s->owns_store)
         store_free(s->store);
     io_timer_free(s->ticker);

@@ -1,9 +1,12 @@
 /* server_priv.h - a request on its way, and the steps that know it */
 #pragma once
 
+#include "api/access.h"
+#include "api/list_options.h"
+#include "api/status.h"
+#include "api/write_options.h"
 #include "object/object.h"
 #include "schema/table.h"
-#include "server/accept.h"
 #include "server/server.h"
 #include "store/store.h"
 #include "value/field_error.h"
@@ -35,21 +38,10 @@ struct options {
     bool dry_run;
     struct str field_manager;
     enum validation validation;
-    bool has_force, force;
+    bool force;
+    struct list_options list; /* of get, list, watch, deletecollection */
+    struct delete_options remove;
     struct str include_object; /* of Tables */
-    /* get, list, watch */
-    struct str resource_version, resource_version_match;
-    int64_t limit;
-    struct str continue_;
-    struct str label_selector, field_selector;
-    int64_t timeout_s; /* 0: none */
-    bool bookmarks;
-    bool has_initial_events, initial_events;
-    /* delete */
-    bool has_grace, has_orphan, orphan;
-    int64_t grace_s;
-    struct str propagation;
-    struct str precondition_uid, precondition_version;
 };
 
 struct server {
@@ -67,9 +59,18 @@ struct server {
     uint64_t n_requests;
     server_tap_fn *tap;
     void *tap_ctx;
-    struct client *own;          /* for what it does by itself */
+    struct client *own; /* for what it does by itself */
+    struct authz *authz;
     struct io_timer *ticker;     /* for the signs of life of watches */
     struct discovery *discovery; /* documents that were made once */
+};
+
+/* In which form an answer is wanted. */
+enum answer_form { FORM_OBJECT, FORM_TABLE, FORM_METADATA };
+struct answer_style {
+    enum answer_form form;
+    bool is_yaml, is_pretty;
+    bool is_v1beta1; /* of Table and metadata: the version asked for */
 };
 
 /* ---- answering ---- */
@@ -113,6 +114,7 @@ struct request {
     enum verb verb;
     const struct kind *kind; /* as asked for; NULL for what is no kind */
     struct str ns, name, subresource;
+    struct str asked_name; /* for authorisers: also of lists of one by name */
     struct options options;
 
     enum patch_type patch_type;
@@ -131,13 +133,13 @@ struct request {
     bool is_binding;  /* a pod's node and its condition are being set */
     bool is_finalize; /* spec.finalizers are being taken out */
     struct watching *watching;
-    struct accept accept; /* of HTTP */
-    bool has_columns;     /* a watch of Tables has told its columns */
+    struct answer_style style; /* of HTTP */
+    int64_t retry_after;       /* seconds, for the header; 0: none */
+    bool has_columns;          /* a watch of Tables has told its columns */
     struct instant started;
 };
 
 #define WRITE_MAX_ATTEMPTS 20 /* of an unconditional write that meets others */
-#define NAME_MAX_ATTEMPTS 8   /* of generateName */
 
 struct request *request_new(struct server *s, const struct reply *reply);
 /* Frees what the request holds; the reply has been made. */
@@ -147,6 +149,13 @@ void request_fini(struct request *r);
 void request_abandon(struct request *r);
 /* authz.c: 0, or -1 after 403 was answered. */
 int authorize(struct request *r);
+/* The same for another verb on the same thing: an apply that creates. */
+int authorize_verb(struct request *r, struct str verb);
+void authz_start(struct server *s);
+void authz_stop(struct server *s);
+struct access access_of_request(const struct request *r, struct str verb);
+bool user_may(struct server *s, const struct access *access);
+struct rbac *server_rbac(struct server *s);
 /* The same for what is no resource; `q` was answered then. */
 int authorize_path(struct server *s, struct http_request *q, const struct server_user *user);
 bool user_is_master(const struct server_user *user);
@@ -174,16 +183,13 @@ int fail_method(struct request *r);
 int fail_invalid(struct request *r, struct str name, const struct field_errors *errors);
 /* Of options: kind "CreateOptions" of meta.k8s.io. */
 int fail_options(struct request *r, const char *kind, const struct field_errors *errors);
-int fail_with(struct request *r, int code, const char *reason, struct str message,
-              const struct json *details);
-/* A Status document. details may be NULL. */
-const struct json *status_of(struct arena *a, int code, const char *reason, struct str message,
-                             const struct json *details);
-enum err_code err_of_http(int code, const char *reason);
-int http_of_err(enum err_code code);
-const char *reason_of_err(enum err_code code);
-/* "jobs.batch" or "pods". */
-struct str group_resource(struct arena *a, const struct kind *k);
+int fail_api(struct request *r, const struct api_error *e);
+/* Without details. */
+int fail_with(struct request *r, int code, const char *reason, struct str message);
+/* What the request is about, for the catalogue. */
+struct status_subject subject_of(const struct request *r);
+/* A Status of success; `about` may be zero. */
+const struct json *success_of(struct request *r, struct status_subject about, struct str uid);
 
 /* ---- kinds.c ---- */
 

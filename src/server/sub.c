@@ -166,7 +166,7 @@ static void status_answer(struct request *inner, int code, struct object *o)
     struct request *r = inner->ctx;
 
     (void)code, (void)o;
-    r->reply->tree(r, 201, status_of(r->arena, 201, NULL, str_of(NULL, 0), NULL));
+    r->reply->tree(r, 201, success_of(r, (struct status_subject){0}, str_of(NULL, 0)));
     request_fini(r);
 }
 
@@ -194,19 +194,14 @@ static struct request *inner_of(struct request *r, enum verb verb)
     return inner;
 }
 
-static int fail_binding(struct request *r, const char *why)
+static void fail_binding(struct request *r, const char *why)
 {
-    struct arena *a = r->arena;
-    struct json_obj d = obj_in(a);
+    /* Upstream names the subresource as the kind. */
+    struct status_subject about = {.resource = S("pods/binding"), .name = r->name};
+    struct api_error e = api_error_conflict(r->arena, about, str_from(why));
 
-    obj_setz(&d, "name", json_of_str(r->name));
-    obj_setz(&d, "kind", json_of_z("pods/binding"));
-    fail_with(r, 409, "Conflict",
-              str_printf(a, "Operation cannot be fulfilled on pods/binding \"%.*s\": %s",
-                         STR_ARG(r->name), why),
-              json_new(a, obj_done(&d)));
+    fail_api(r, &e);
     request_fini(r);
-    return -1;
 }
 
 void binding_create(struct request *r)
@@ -273,16 +268,17 @@ const struct json *with_scheduled(struct request *r, const struct json *pod)
 
 void eviction_create(struct request *r)
 {
-    const struct json *o = json_getz(r->body, "deleteOptions");
     struct request *inner = inner_of(r, VERB_DELETE);
-    const struct json *grace = json_getz(o, "gracePeriodSeconds");
+    struct err err = {0};
+    const struct json *o = json_getz(r->body, "deleteOptions");
 
-    inner->options.has_grace = json_has(grace);
-    inner->options.grace_s = json_i64(grace, 0);
-    inner->options.precondition_uid = json_str(json_path(o, "preconditions", "uid", NULL));
-    inner->options.precondition_version =
-        json_str(json_path(o, "preconditions", "resourceVersion", NULL));
-    inner->options.propagation = json_str(json_getz(o, "propagationPolicy"));
+    if (json_has(o) &&
+        delete_options_of_json(inner->arena, o, &inner->options.remove, &err) < 0) {
+        fail_err(r, &err);
+        request_fini(inner);
+        request_fini(r);
+        return;
+    }
     request_run(inner);
 }
 

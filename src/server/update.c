@@ -1,6 +1,8 @@
 /* update.c - PUT of an object or its status */
 #include "server/write_priv.h"
 
+#include "api/metadata.h"
+
 /* Kinds that a PUT must give a resourceVersion for; all custom ones too. */
 static bool needs_version(const struct kind *k)
 {
@@ -92,7 +94,7 @@ bool write_again(struct request *r)
 {
     bool can = r->verb == VERB_CREATE
                    ? json_str(meta_get(r->body, S("name"))).len == 0 && !r->name.len &&
-                         r->attempts + 1 < NAME_MAX_ATTEMPTS
+                         r->attempts + 1 < METADATA_GENERATE_TRIES
                    : r->is_unconditional && r->attempts + 1 < WRITE_MAX_ATTEMPTS;
 
     if (!can)

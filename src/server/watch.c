@@ -77,11 +77,9 @@ void watching_end(struct request *r)
 static void fail(struct watching *w, const struct err *err)
 {
     struct request *r = w->r;
-    struct str text = str_copy(r->arena, err_str(err));
+    struct api_error e = api_error_of(r->arena, err, subject_of(r));
 
-    r->reply->watch_fail(
-        r, status_of(r->arena, http_of_err(err->code), reason_of_err(err->code), text, NULL),
-        err);
+    r->reply->watch_fail(r, json_new(r->arena, status_json(r->arena, &e)), err);
     watching_cancel(r);
 }
 
@@ -168,14 +166,14 @@ void watching_tick(struct request *r)
     bool is_idle = now.ns - w->spoke.ns >= WATCH_KEEPALIVE.ns;
 
     if (w->ends.ns && now.ns >= w->ends.ns) {
-        if (r->options.bookmarks && !w->is_initial)
+        if (r->options.list.allow_watch_bookmarks && !w->is_initial)
             send_bookmark(w, store_watch_revision(w->events), false);
         watching_end(r);
         return;
     }
     if (!is_idle || w->is_initial)
         return;
-    if (r->options.bookmarks)
+    if (r->options.list.allow_watch_bookmarks)
         send_bookmark(w, store_watch_revision(w->events), false);
     else if (r->reply->watch_alive)
         r->reply->watch_alive(r);
@@ -185,30 +183,18 @@ void watching_tick(struct request *r)
 
 /* ---- the start ---- */
 
-static int check_watch_options(struct request *r)
+static int check_watch(struct request *r)
 {
-    const struct options *o = &r->options;
     struct field_errors errors = field_errors_in(r->arena);
-    struct field_path match = field_child(NULL, S("resourceVersionMatch"));
-    bool is_not_older = str_eqz(o->resource_version_match, "NotOlderThan");
 
-    if (o->has_initial_events && !is_not_older)
-        field_forbidden(&errors, &match,
-                        "sendInitialEvents requires setting resourceVersionMatch to "
-                        "NotOlderThan");
-    else if (!o->has_initial_events && o->resource_version_match.len)
-        field_forbidden(&errors, &match,
-                        "resourceVersionMatch is forbidden for watch unless sendInitialEvents "
-                        "is provided");
-    if (o->resource_version_match.len && o->continue_.len)
-        field_forbidden(&errors, &match,
-                        "resourceVersionMatch is forbidden when continue is provided");
+    r->options.list.watch = true;
+    list_options_check(&errors, &r->options.list, true);
     return errors.list.len ? fail_options(r, "ListOptions", &errors) : 0;
 }
 
 static struct span deadline(struct request *r)
 {
-    int64_t seconds = r->options.timeout_s;
+    int64_t seconds = r->options.list.timeout_seconds;
 
     if (seconds <= 0 && !r->http)
         return (struct span){0};
@@ -225,7 +211,7 @@ static void begin(struct request *r, const struct filter *f, uint64_t version, b
     w->r = r;
     w->filter = *f;
     w->is_initial = is_initial;
-    w->marks_end = r->options.initial_events && r->options.bookmarks;
+    w->marks_end = r->options.list.send_initial_events && r->options.list.allow_watch_bookmarks;
     w->start = is_initial ? store_revision(s->store) : version;
     w->ends = deadline(r);
     w->spoke = io_uptime(s->io);
@@ -247,27 +233,28 @@ void verb_watch(struct request *r)
     struct filter f;
     struct err err = {0};
     uint64_t version = 0;
-    struct str text = r->options.resource_version;
+    struct str text = r->options.list.resource_version;
 
-    if (check_watch_options(r) < 0)
+    if (check_watch(r) < 0)
         goto end;
-    if (filter_init(&f, r->arena, r->kind, r->options.label_selector, r->options.field_selector,
-                    &err) < 0) {
+    if (filter_init(&f, r->kind, &r->options.list, &err) < 0) {
         fail_err(r, &err);
         goto end;
     }
     if (text.len && !str_to_u64(text, &version)) {
         /* Upstream answers 500 here. */
-        fail_with(
-            r, 500, "InternalError",
-            str_printf(r->arena,
-                       "Internal error occurred: resourceVersion: Invalid value: \"%.*s\"",
-                       STR_ARG(text)),
-            NULL);
+        fail_with(r, 500, "InternalError",
+                  str_printf(r->arena,
+                             "Internal error occurred: resourceVersion: Invalid value: "
+                             "\"%.*s\"",
+                             STR_ARG(text)));
         goto end;
     }
-    bool is_initial = r->options.has_initial_events ? r->options.initial_events : version == 0;
-    if (r->options.has_initial_events && !r->options.initial_events && version == 0)
+    bool is_initial = r->options.list.has_send_initial_events
+                          ? r->options.list.send_initial_events
+                          : version == 0;
+    if (r->options.list.has_send_initial_events && !r->options.list.send_initial_events &&
+        version == 0)
         version = store_revision(r->server->store);
     begin(r, &f, version, is_initial);
     return;

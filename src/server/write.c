@@ -9,15 +9,12 @@
  */
 #include "server/write_priv.h"
 
+#include "api/metadata.h"
 #include "io/io.h"
 #include "schema/conform.h"
 #include "schema/default.h"
 #include "schema/validate.h"
-#include "value/names.h"
 #include "value/time.h"
-
-#define GENERATED_BASE_MAX 58
-#define GENERATED_LETTERS 5
 
 const struct json *meta_get(const struct json *tree, struct str name)
 {
@@ -114,41 +111,31 @@ static int conform(struct write *w)
 
 /* ---- 2. names ---- */
 
-static struct str generate_name(struct write *w, struct str base)
-{
-    /* Upstream's letters: none that could make a word or look like another. */
-    static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
-    char tail[GENERATED_LETTERS];
-
-    for (size_t i = 0; i < GENERATED_LETTERS; i++)
-        tail[i] = letters[io_random(w->r->server->io) % (sizeof(letters) - 1)];
-    base = str_slice(base, 0, GENERATED_BASE_MAX);
-    return str_printf(w->arena, "%.*s%.*s", STR_ARG(base), GENERATED_LETTERS, tail);
-}
-
 static int names(struct write *w)
 {
     struct request *r = w->r;
-    struct str name = json_str(meta_get(w->tree, S("name")));
-    struct str ns = json_str(meta_get(w->tree, S("namespace")));
+    struct str name = json_str(meta_get(w->tree, S("name"))), ns;
     struct str base = json_str(meta_get(w->tree, S("generateName")));
+    struct err err = {0};
 
     if (r->name.len && name.len && !str_eq(r->name, name))
         return fail_bad_request(r,
                                 "the name of the object (%.*s) does not match the name on the "
                                 "URL (%.*s)",
                                 STR_ARG(name), STR_ARG(r->name));
-    if (!name.len)
-        name = r->name.len ? r->name : base.len && !w->old ? generate_name(w, base) : name;
-    if (w->kind->namespaced && ns.len && !str_eq(ns, r->ns))
-        return fail_bad_request(r, "the namespace of the provided object does not match the "
-                                   "namespace sent on the request");
+    if (!name.len && r->name.len)
+        name = r->name;
+    if (!name.len && base.len && !w->old)
+        name = metadata_generate_name(w->arena, base, (uint32_t)io_random(r->server->io));
+    if (metadata_match_namespace(w->kind->namespaced ? r->ns : str_of(NULL, 0),
+                                 json_str(meta_get(w->tree, S("namespace"))), &ns, &err) < 0)
+        return fail_err(r, &err);
     w->name = name;
     struct json_obj m = obj_from(w->arena, json_getz(w->tree, "metadata"));
     if (name.len)
         obj_setz(&m, "name", json_of_str(name));
     if (w->kind->namespaced)
-        obj_setz(&m, "namespace", json_of_str(r->ns));
+        obj_setz(&m, "namespace", json_of_str(ns));
     else
         obj_del(&m, S("namespace"));
     w->tree = json_with(w->arena, w->tree, obj_done(&m), "metadata", NULL);
@@ -185,21 +172,6 @@ static int parts(struct write *w)
 
 /* ---- 4. system fields ---- */
 
-static struct str new_uid(struct write *w)
-{
-    uint8_t b[16];
-    char text[37];
-
-    io_random_bytes(w->r->server->io, b, sizeof(b));
-    b[6] = (uint8_t)((b[6] & 0x0f) | 0x40);
-    b[8] = (uint8_t)((b[8] & 0x3f) | 0x80);
-    snprintf(text, sizeof(text),
-             "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
-             b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
-             b[15]);
-    return str_copy(w->arena, str_of(text, 36));
-}
-
 static void keep(struct json_obj *m, const struct json *from, struct str name)
 {
     const struct json *v = json_get(from, name);
@@ -208,6 +180,23 @@ static void keep(struct json_obj *m, const struct json *from, struct str name)
         obj_set(m, name, *v);
     else
         obj_del(m, name);
+}
+
+static void dedup_owners(struct write *w, struct json_obj *m)
+{
+    const struct json *refs = meta_get(w->tree, S("ownerReferences"));
+    struct str twice = {0};
+    const struct json *once = refs ? owner_references_dedup(w->arena, refs, &twice) : NULL;
+
+    if (once == refs)
+        return;
+    obj_setz(m, "ownerReferences", *once);
+    request_warn(
+        w->r,
+        ".metadata.ownerReferences contains duplicate entries; API server dedups owner "
+        "references in 1.20+, and may reject such requests as early as 1.24; please fix "
+        "your requests; duplicate UID(s) observed: %.*s",
+        STR_ARG(twice));
 }
 
 static int system_fields(struct write *w)
@@ -224,7 +213,9 @@ static int system_fields(struct write *w)
         keep(&m, was, S("deletionGracePeriodSeconds"));
         keep(&m, was, S("generation"));
     } else {
-        obj_setz(&m, "uid", json_of_str(new_uid(w)));
+        uint8_t random[16];
+        io_random_bytes(w->r->server->io, random, sizeof(random));
+        obj_setz(&m, "uid", json_of_str(metadata_uid(w->arena, random)));
         obj_setz(&m, "creationTimestamp",
                  json_of_str(time_text(w->arena, io_now(w->r->server->io))));
         obj_del(&m, S("deletionTimestamp"));
@@ -234,6 +225,7 @@ static int system_fields(struct write *w)
         else
             obj_del(&m, S("generation"));
     }
+    dedup_owners(w, &m);
     w->tree = json_with(w->arena, w->tree, obj_done(&m), "metadata", NULL);
     return 0;
 }

@@ -187,6 +187,10 @@ static void publish(struct store *s, struct op *op)
                          .when = io_now(s->io),
                          .is_removal = op->is_delete};
     history_add(s, r, event);
+    vec_each (i, &s->hooks) {
+        if (s->hooks.at[i].rack == r)
+            s->hooks.at[i].fn(s->hooks.at[i].ctx, op->next, op->is_delete);
+    }
     if (s->tap) {
         struct store_event e = event_of(&event);
         s->tap(s->tap_ctx, &e);
@@ -271,6 +275,19 @@ void store_tap(struct store *s, store_tap_fn *tap, void *ctx)
     s->tap_ctx = ctx;
 }
 
+void store_hook(struct store *s, const struct kind *kind, store_hook_fn *hook, void *ctx)
+{
+    vec_push(&s->hooks, (struct hook){store_rack(s, kind), hook, ctx});
+}
+
+void store_unhook(struct store *s, void *ctx)
+{
+    for (size_t i = s->hooks.len; i-- > 0;) {
+        if (s->hooks.at[i].ctx == ctx)
+            vec_remove(&s->hooks, i);
+    }
+}
+
 /* ---- the warm cache: a clock hand over the index ---- */
 
 void store_load(struct store *s, struct rack *r, struct object *o)
@@ -350,6 +367,7 @@ void store_fini(struct store *s)
         free(r);
     }
     vec_fini(&s->racks);
+    vec_fini(&s->hooks);
     vec_fini(&s->by_id);
     map_fini(&s->by_name);
 }

@@ -125,6 +125,12 @@ void store_watch_free(struct store_watch *w); /* accepts NULL */
 typedef void store_tap_fn(void *ctx, const struct store_event *e);
 void store_tap(struct store *s, store_tap_fn *tap, void *ctx);
 
+/* Sees every event of one kind as it becomes visible, inside that turn: for an index that must
+ * not lag behind. */
+typedef void store_hook_fn(void *ctx, const struct object *o, bool is_removed);
+void store_hook(struct store *s, const struct kind *kind, store_hook_fn *hook, void *ctx);
+void store_unhook(struct store *s, void *ctx); /* all with that ctx */
+
 /* ---- the file, without a server ---- */
 
 /* A consistent copy of DIR's store in FILE, which must not exist; a server may be running. */

@@ -53,6 +53,12 @@ struct op {
     void *ctx;
 };
 
+struct hook {
+    const struct rack *rack;
+    store_hook_fn *fn;
+    void *ctx;
+};
+
 struct store_backend {
     /* Will set op->is_ready and, where it fails, op->err; and call store_ready() after that, on
      * a later turn. */
@@ -72,6 +78,7 @@ struct store {
     uint64_t revision; /* newest visible one */
     uint64_t next_row;
     struct list woken; /* watches to be told */
+    VEC(struct hook) hooks;
     store_tap_fn *tap;
     void *tap_ctx;
     bool is_kicked; /* store_ready() is to run on a later turn */
