@@ -37,7 +37,7 @@ static int have_ca(struct arena *a, struct str pki, struct instant now, struct t
 {
     if (load_pair(a, pki, "ca", out) == 0)
         return 0;
-    if (tls_ca_new(a, S("berth"), now, out, err) < 0)
+    if (tls_ca_new(a, S("berth-ca"), now, out, err) < 0)
         return -1;
     return save_pair(a, pki, "ca", out, err);
 }

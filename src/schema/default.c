@@ -1,85 +1,144 @@
 /* default.c - filling in what was not said */
 #include "schema/default.h"
 
+#include "schema/functions.h"
 #include "schema/table.h"
 
-static const struct json *default_object(struct arena *a, const struct schema *s,
-                                         const struct json *v)
+struct walk {
+    struct arena *a;
+    const struct schema_functions *functions;
+    bool is_native;
+};
+
+static const struct json *fill(struct walk *w, const struct schema *s, const struct json *v);
+
+static bool is_zero(const struct json *v)
+{
+    switch (v->type) {
+    case JSON_NULL:
+        return true;
+    case JSON_BOOL:
+        return !v->boolean;
+    case JSON_INT:
+        return v->i == 0;
+    case JSON_STRING:
+        return v->len == 0;
+    default:
+        return false;
+    }
+}
+
+static bool is_absent(const struct walk *w, const struct schema_field *f, const struct json *v)
+{
+    if (!v || (v->type == JSON_NULL && !f->type->nullable))
+        return true;
+    return w->is_native && !(f->flags & FIELD_POINTER) && is_zero(v);
+}
+
+static const struct json *default_of(const struct walk *w, const struct schema *s)
+{
+    return s->def_native && !w->is_native ? NULL : s->def;
+}
+
+static const struct json *fill_object(struct walk *w, const struct schema *s,
+                                      const struct json *v)
 {
     struct json_obj out = {0};
     bool has_changed = false;
+    schema_defaults_fn *fn = NULL;
 
+    if (!s->skip_defaults && w->is_native)
+        fn = schema_defaults_find(w->functions, s->defaults);
+    if (fn)
+        v = fn(w->a, v);
     for (size_t i = 0; i < s->n_fields; i++) {
         const struct schema_field *f = &s->fields[i];
         const struct json *was = json_get(v, f->name), *now = was;
         if (f->gate && !f->gate->on)
             continue;
-        if ((!was || (was->type == JSON_NULL && !f->type->nullable)) && f->type->def)
-            now = f->type->def;
+        const struct json *def = s->skip_defaults ? NULL : default_of(w, f->type);
+        if (def && is_absent(w, f, was))
+            now = def;
         if (now)
-            now = schema_default(a, f->type, now);
+            now = fill(w, f->type, now);
         if (now == was)
             continue;
         if (!has_changed)
-            out = obj_from(a, v);
+            out = obj_from(w->a, v);
         has_changed = true;
         obj_set(&out, f->name, *now);
     }
-    return has_changed ? json_new(a, obj_done(&out)) : v;
+    return has_changed ? json_new(w->a, obj_done(&out)) : v;
 }
 
-static const struct json *default_list(struct arena *a, const struct schema *s,
-                                       const struct json *v)
+static const struct json *fill_list(struct walk *w, const struct schema *s,
+                                    const struct json *v)
 {
     struct json *items = NULL;
 
     for (size_t i = 0; i < v->len; i++) {
         const struct json *was = &v->items[i], *now = was;
-        if (was->type == JSON_NULL && !s->item->nullable && s->item->def)
-            now = s->item->def;
-        now = schema_default(a, s->item, now);
+        if (was->type == JSON_NULL && !s->item->nullable && default_of(w, s->item))
+            now = default_of(w, s->item);
+        now = fill(w, s->item, now);
         if (now == was)
             continue;
         if (!items) {
-            items = arena_raw(a, v->len * sizeof(*items), _Alignof(struct json));
+            items = arena_raw(w->a, v->len * sizeof(*items), _Alignof(struct json));
             memcpy(items, v->items, v->len * sizeof(*items));
         }
         items[i] = *now;
     }
-    return items ? json_new(a, (struct json){.type = JSON_ARRAY, .len = v->len, .items = items})
-                 : v;
+    if (!items)
+        return v;
+    return json_new(w->a, (struct json){.type = JSON_ARRAY, .len = v->len, .items = items});
 }
 
-static const struct json *default_map(struct arena *a, const struct schema *s,
-                                      const struct json *v)
+static const struct json *fill_map(struct walk *w, const struct schema *s, const struct json *v)
 {
     struct json_obj out = {0};
     bool has_changed = false;
 
     json_each_member (m, v) {
         const struct json *now = &m->value;
-        if (now->type == JSON_NULL && !s->value->nullable && s->value->def)
-            now = s->value->def;
-        now = schema_default(a, s->value, now);
+        if (schema_field(s, m->name))
+            continue;
+        if (now->type == JSON_NULL && !s->value->nullable && default_of(w, s->value))
+            now = default_of(w, s->value);
+        now = fill(w, s->value, now);
         if (now == &m->value)
             continue;
         if (!has_changed)
-            out = obj_from(a, v);
+            out = obj_from(w->a, v);
         has_changed = true;
         obj_set(&out, m->name, *now);
     }
-    return has_changed ? json_new(a, obj_done(&out)) : v;
+    return has_changed ? json_new(w->a, obj_done(&out)) : v;
 }
 
-const struct json *schema_default(struct arena *a, const struct schema *s, const struct json *v)
+static const struct json *fill(struct walk *w, const struct schema *s, const struct json *v)
 {
     if (v->type == JSON_ARRAY && s->item)
-        return default_list(a, s, v);
+        return fill_list(w, s, v);
     if (v->type != JSON_OBJECT)
         return v;
     if (s->n_fields)
-        v = default_object(a, s, v);
+        v = fill_object(w, s, v);
     if (s->value)
-        v = default_map(a, s, v);
+        v = fill_map(w, s, v);
     return v;
+}
+
+const struct json *schema_default(struct arena *a, const struct schema *s, const struct json *v,
+                                  const struct schema_functions *f, bool is_native)
+{
+    struct walk w = {.a = a, .functions = f, .is_native = is_native};
+
+    return fill(&w, s, v);
+}
+
+const struct json *kind_default(struct arena *a, const struct kind *k, const struct json *v,
+                                const struct schema_functions *f)
+{
+    return schema_default(a, k->schema, v, f, k->style == KIND_NATIVE);
 }

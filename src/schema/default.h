@@ -1,14 +1,19 @@
 /* default.h - filling in what was not said
  *
- * Defaults of the table only: what depends on other fields is a function of api/.
+ * First the functions that a table names (they see what was given), then the lines' defaults.
  */
 #pragma once
 
 #include "json/json.h"
 
+struct kind;
 struct schema;
+struct schema_functions;
 
 /* v with every default that its schema declares: in objects that are there (an absent object
- * gets nothing, unless it has a default itself). Where nothing is missing, v itself. */
-const struct json *schema_default(struct arena *a, const struct schema *s,
-                                  const struct json *v);
+ * gets nothing, unless it has a default itself). Where nothing is missing, v itself. In native
+ * kinds an empty value of a field that is no pointer counts as absent. `f` may be NULL. */
+const struct json *schema_default(struct arena *a, const struct schema *s, const struct json *v,
+                                  const struct schema_functions *f, bool is_native);
+const struct json *kind_default(struct arena *a, const struct kind *k, const struct json *v,
+                                const struct schema_functions *f);

@@ -2,11 +2,15 @@
 #include "schema/validate.h"
 
 #include "schema/format.h"
+#include "schema/functions.h"
 #include "schema/table.h"
 
 struct check {
     struct field_errors *e;
     bool is_custom; /* OpenAPI's words and types */
+    const struct schema_functions *functions;
+    const struct json *root, *old_root;
+    const struct kind *kind;
     int depth;
 };
 
@@ -208,20 +212,27 @@ static void check_rules(struct check *c, const struct schema_rules *r,
 
 /* ---- objects, lists ---- */
 
+/* Go cannot tell an empty value of a plain field from an absent one. */
 static bool is_empty(const struct json *v)
 {
-    return !json_has(v) || ((v->type == JSON_STRING || v->type == JSON_ARRAY) && v->len == 0);
+    if (!json_has(v))
+        return true;
+    if (v->type == JSON_INT)
+        return v->i == 0;
+    return (v->type == JSON_STRING || v->type == JSON_ARRAY) && v->len == 0;
 }
 
 static void check_field(struct check *c, const struct schema_field *f,
                         const struct field_path *p, const struct json *v,
                         const struct json *old, bool is_update)
 {
+    static const struct json none = {.type = JSON_OBJECT};
     struct field_path child = field_child(p, f->name);
-    bool is_missing =
-        c->is_custom ? !v : is_empty(v) && !(f->flags & FIELD_POINTER && json_has(v));
+    bool is_plain = !c->is_custom && !(f->flags & FIELD_POINTER);
+    bool is_missing = is_plain ? is_empty(v) : !v || (!c->is_custom && v->type == JSON_NULL);
+    uint16_t needed = c->is_custom ? FIELD_REQUIRED | FIELD_NEEDED : FIELD_REQUIRED;
 
-    if ((f->flags & FIELD_REQUIRED) && is_missing) {
+    if ((f->flags & needed) && is_missing) {
         field_required(c->e, &child, "%s", "");
         return;
     }
@@ -230,7 +241,10 @@ static void check_field(struct check *c, const struct schema_field *f,
     else if (is_update && (f->flags & FIELD_FIXED_ONCE_SET) && json_has(old) &&
              !json_eq(v, old))
         field_invalid(c->e, &child, v, "field is immutable once it is set");
-    if (v)
+    if (!v && !c->is_custom && (f->flags & FIELD_ALWAYS) && !(f->flags & FIELD_POINTER) &&
+        f->type->type == SCHEMA_OBJECT)
+        v = &none;
+    if (v && !(is_plain && is_missing && v->type != JSON_OBJECT))
         check_node(c, f->type, &child, v, old);
 }
 
@@ -258,6 +272,23 @@ static void check_object(struct check *c, const struct schema *s, const struct f
             c->is_custom ? field_child(p, m->name) : field_key(p, m->name);
         check_node(c, s->value, &child, &m->value, json_get(old, m->name));
     }
+}
+
+/* The rules that the table names. Those of native types say nothing in a custom kind. */
+static void call_check(struct check *c, struct str name, bool is_root,
+                       const struct field_path *p, const struct json *v, const struct json *old)
+{
+    schema_check_fn *fn = schema_check_find(c->functions, name);
+
+    if (!fn || (c->is_custom && !is_root))
+        return;
+    fn(&(struct schema_at){.errors = c->e,
+                           .path = p,
+                           .v = v,
+                           .old = old,
+                           .root = c->root,
+                           .old_root = c->old_root,
+                           .kind = c->kind});
 }
 
 /* The items' key in a list of type map, as an object; the item itself in a set. */
@@ -326,10 +357,11 @@ static void check_node(struct check *c, const struct schema *s, const struct fie
         c->depth--;
         return;
     }
-    if (s->rules)
+    if (s->rules && !(s->rules_native && c->is_custom))
         check_rules(c, s->rules, p, v);
     if (v->type == JSON_OBJECT)
         check_object(c, s, p, v, old);
+    call_check(c, s->check, false, p, v, old);
     if (v->type == JSON_ARRAY && s->item) {
         for (size_t i = 0; i < v->len; i++) {
             struct field_path child = field_item(p, i);
@@ -341,17 +373,28 @@ static void check_node(struct check *c, const struct schema *s, const struct fie
     c->depth--;
 }
 
+static void validate(struct check *c, const struct schema *s, const struct field_path *root,
+                     const struct json *v, const struct json *old)
+{
+    c->root = v;
+    c->old_root = old;
+    check_node(c, s, root, v, old);
+}
+
 void schema_validate(struct field_errors *e, const struct schema *s, int style,
                      const struct field_path *root, const struct json *v,
-                     const struct json *old)
+                     const struct json *old, const struct schema_functions *f)
 {
-    struct check c = {.e = e, .is_custom = style == KIND_CUSTOM};
+    struct check c = {.e = e, .is_custom = style == KIND_CUSTOM, .functions = f};
 
-    check_node(&c, s, root, v, old);
+    validate(&c, s, root, v, old);
 }
 
 void kind_validate(struct field_errors *e, const struct kind *k, const struct json *v,
-                   const struct json *old)
+                   const struct json *old, const struct schema_functions *f)
 {
-    schema_validate(e, k->schema, k->style, NULL, v, old);
+    struct check c = {.e = e, .is_custom = k->style == KIND_CUSTOM, .functions = f, .kind = k};
+
+    validate(&c, k->schema, NULL, v, old);
+    call_check(&c, k->check, true, NULL, v, old);
 }

@@ -1,19 +1,22 @@
 /* rules.c - what a kind's table cannot say: the functions of api/, by kind */
+#include "api/rules.h"
+#include "io/io.h"
 #include "server/front_priv.h"
 #include "server/write_priv.h"
 
 int rules_prepare(struct write *w)
 {
-    (void)w;
-    return 0;
-}
+    struct api_prepare p = {.arena = w->arena,
+                            .kind = w->kind,
+                            .old = w->old,
+                            .subresource = w->subresource,
+                            .now = io_now(w->r->server->io)};
 
-void rules_validate(struct write *w)
-{
-    (void)w;
+    w->tree = api_prepare(&p, w->tree);
+    return 0;
 }
 
 struct column_cells cells_of_kinds(void)
 {
-    return (struct column_cells){0};
+    return api_cells;
 }

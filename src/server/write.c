@@ -7,6 +7,7 @@
  * Each step is a function that passes the tree on or answers with a failure. Nothing here
  * knows a kind by name; what kinds mean comes from their tables and from api/.
  */
+#include "api/rules.h"
 #include "server/write_priv.h"
 
 #include "api/metadata.h"
@@ -234,7 +235,7 @@ static int system_fields(struct write *w)
 
 static int defaults(struct write *w)
 {
-    w->tree = schema_default(w->arena, w->kind->schema, w->tree);
+    w->tree = kind_default(w->arena, w->kind, w->tree, &api_functions);
     return 0;
 }
 
@@ -275,8 +276,7 @@ static int validate(struct write *w)
 {
     w->errors = field_errors_in(w->arena);
     meta_validate(w);
-    kind_validate(&w->errors, w->kind, w->tree, w->old);
-    rules_validate(w);
+    kind_validate(&w->errors, w->kind, w->tree, w->old, &api_functions);
     if (w->errors.list.len)
         return fail_invalid(w->r, w->name, &w->errors);
     return 0;

@@ -35,7 +35,6 @@ const struct json *without_version(struct arena *a, const struct json *tree);
 /* Steps: 0, or -1 after the failure was answered. */
 void meta_validate(struct write *w); /* meta.c */
 int rules_prepare(struct write *w);  /* rules.c: what a kind's table cannot say */
-void rules_validate(struct write *w);
 int admit_mutating(struct write *w); /* admit.c */
 int admit_validating(struct write *w);
 int managed_fields(struct write *w); /* managed.c */

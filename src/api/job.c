@@ -1,0 +1,93 @@
+/* job.c - Jobs: defaults that depend on other fields, what the strategy generates
+ *
+ * Source: jobs reference 1.2, 1.5.
+ */
+#include "api/rules_priv.h"
+
+#include "api/kinds.h"
+
+static const struct str uid_labels[] = {S_INIT("controller-uid"),
+                                        S_INIT("batch.kubernetes.io/controller-uid")};
+static const struct str name_labels[] = {S_INIT("job-name"),
+                                         S_INIT("batch.kubernetes.io/job-name")};
+
+/* A Job without labels takes those of its template. */
+const struct json *job_defaults(struct arena *a, const struct json *v)
+{
+    const struct json *labels = json_path(v, "spec", "template", "metadata", "labels", NULL);
+
+    if (json_len(json_path(v, "metadata", "labels", NULL)) || !json_len(labels))
+        return v;
+    return json_with(a, v, *labels, "metadata", "labels", NULL);
+}
+
+const struct json *job_spec_defaults(struct arena *a, const struct json *v)
+{
+    bool has_completions = json_has(json_getz(v, "completions"));
+    bool has_parallelism = json_has(json_getz(v, "parallelism"));
+
+    if (!has_completions && !has_parallelism)
+        v = json_with(a, v, json_of_i64(1), "completions", NULL);
+    if (!has_parallelism)
+        v = json_with(a, v, json_of_i64(1), "parallelism", NULL);
+    if (!json_has(json_getz(v, "backoffLimit"))) {
+        bool is_per_index = json_has(json_getz(v, "backoffLimitPerIndex"));
+        v = json_with(a, v, json_of_i64(is_per_index ? INT32_MAX : 6), "backoffLimit", NULL);
+    }
+    if (!json_has(json_getz(v, "podReplacementPolicy"))) {
+        bool has_policy = json_has(json_getz(v, "podFailurePolicy"));
+        v = json_with(a, v, json_of_str(has_policy ? S("Failed") : S("TerminatingOrFailed")),
+                      "podReplacementPolicy", NULL);
+    }
+    return v;
+}
+
+static void add_missing(struct json_obj *labels, const struct json *was, const struct str *keys,
+                        size_t n, struct str value)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!json_get(was, keys[i]))
+            obj_set(labels, keys[i], json_of_str(value));
+}
+
+/* The labels and the selector by which the Job knows its own pods. */
+static const struct json *generate_selector(struct arena *a, const struct json *tree)
+{
+    const struct json *meta = json_getz(tree, "metadata");
+    struct str uid = json_str(json_getz(meta, "uid")), name = json_str(json_getz(meta, "name"));
+    const struct json *was = json_path(tree, "spec", "template", "metadata", "labels", NULL);
+    struct json_obj labels = obj_from(a, was);
+
+    add_missing(&labels, was, uid_labels, countof(uid_labels), uid);
+    add_missing(&labels, was, name_labels, countof(name_labels), name);
+    tree =
+        json_with(a, tree, obj_done(&labels), "spec", "template", "metadata", "labels", NULL);
+    const struct json *match = json_path(tree, "spec", "selector", "matchLabels", NULL);
+    struct json_obj wanted = obj_from(a, match);
+    add_missing(&wanted, match, &uid_labels[1], 1, uid);
+    return json_with(a, tree, obj_done(&wanted), "spec", "selector", "matchLabels", NULL);
+}
+
+const struct json *job_prepare(const struct api_prepare *p, const struct json *tree)
+{
+    if (p->old)
+        return tree;
+    if (!json_bool(json_path(tree, "spec", "manualSelector", NULL), false))
+        tree = generate_selector(p->arena, tree);
+    return tree;
+}
+
+void job_spec_check(const struct schema_at *at)
+{
+    struct field_path template = field_child(at->path, S("template"));
+    struct field_path spec = field_child(&template, S("spec"));
+    struct field_path policy = field_child(&spec, S("restartPolicy"));
+    const struct json *v = json_path(at->v, "template", "spec", "restartPolicy", NULL);
+    static const struct json allowed[] = {
+        {.type = JSON_STRING, .len = 9, .s = "OnFailure"},
+        {.type = JSON_STRING, .len = 5, .s = "Never"    },
+    };
+
+    if (!json_eq(v, &allowed[0]) && !json_eq(v, &allowed[1]))
+        field_not_supported(at->errors, &policy, v, allowed, countof(allowed));
+}

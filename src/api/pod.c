@@ -1,0 +1,77 @@
+/* pod.c - Pods: defaults that depend on other fields, the first status
+ *
+ * Source: jobs reference 2.
+ */
+#include "api/rules_priv.h"
+
+#include "api/kinds.h"
+#include "value/quantity.h"
+
+/* A limit without a request is a request, too. */
+const struct json *resource_requirements_defaults(struct arena *a, const struct json *v)
+{
+    const struct json *limits = json_getz(v, "limits"), *requests = json_getz(v, "requests");
+    struct json_obj all = {0};
+    bool has_changed = false;
+
+    json_each_member (m, limits) {
+        if (json_get(requests, m->name))
+            continue;
+        if (!has_changed)
+            all = obj_from(a, requests);
+        has_changed = true;
+        obj_add(&all, m->name, m->value);
+    }
+    return has_changed ? json_with(a, v, obj_done(&all), "requests", NULL) : v;
+}
+
+/* ---- quality of service ---- */
+
+static bool is_zero(struct arena *a, const struct json *v)
+{
+    struct quantity q;
+
+    return quantity_parse(a, json_str(v), &q, NULL) < 0 || quantity_is_zero(&q);
+}
+
+/* What one container says of cpu and memory: nothing, something, or both limits as requested.
+ */
+static void judge(struct arena *a, const struct json *container, bool *has_any, bool *is_all)
+{
+    static const char *const names[] = {"cpu", "memory"};
+    const struct json *limits = json_path(container, "resources", "limits", NULL);
+    const struct json *requests = json_path(container, "resources", "requests", NULL);
+
+    for (size_t i = 0; i < countof(names); i++) {
+        const struct json *limit = json_get(limits, str_from(names[i]));
+        const struct json *request = json_get(requests, str_from(names[i]));
+        bool has_limit = limit && !is_zero(a, limit),
+             has_request = request && !is_zero(a, request);
+        *has_any |= has_limit || has_request;
+        *is_all &= has_limit && (!request || json_eq(limit, request));
+    }
+}
+
+static struct str quality_of(struct arena *a, const struct json *spec)
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+    bool has_any = false, is_all = true;
+
+    for (size_t i = 0; i < countof(lists); i++) {
+        const struct json *list = json_get(spec, str_from(lists[i]));
+        json_each (k, list)
+            judge(a, json_at(list, k), &has_any, &is_all);
+    }
+    return !has_any ? S("BestEffort") : is_all ? S("Guaranteed") : S("Burstable");
+}
+
+const struct json *pod_prepare(const struct api_prepare *p, const struct json *tree)
+{
+    struct json_obj status = obj_in(p->arena);
+
+    if (p->old)
+        return tree;
+    obj_setz(&status, "phase", json_of_z("Pending"));
+    obj_setz(&status, "qosClass", json_of_str(quality_of(p->arena, json_getz(tree, "spec"))));
+    return json_with(p->arena, tree, obj_done(&status), "status", NULL);
+}

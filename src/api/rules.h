@@ -1,0 +1,30 @@
+/* rules.h - what the tables of kinds cannot say, gathered for the server
+ *
+ * Rules and defaults that depend on more than one field (by the names that kinds/ uses), cells
+ * of columns that are computed, and what a kind's own strategy does to an object on its way in.
+ * Each stands in a file by its kind (job.c, pod.c ...); to add one, write the function and its
+ * row.
+ */
+#pragma once
+
+#include "schema/columns.h"
+#include "schema/functions.h"
+
+struct kind;
+
+extern const struct schema_functions api_functions;
+extern const struct column_cells api_cells;
+
+/* What a strategy is told. */
+struct api_prepare {
+    struct arena *arena;
+    const struct kind *kind;
+    const struct json *old; /* what it replaces; NULL on create */
+    struct str subresource;
+    struct instant now;
+};
+typedef const struct json *api_prepare_fn(const struct api_prepare *p, const struct json *tree);
+
+/* The object as its kind's strategy leaves it: generated labels and selectors, the first
+ * status. After defaults, before validation. */
+const struct json *api_prepare(const struct api_prepare *p, const struct json *tree);
