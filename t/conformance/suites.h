@@ -7,9 +7,10 @@ extern const struct conf_suite suite_json;
 extern const struct conf_suite suite_json_patch;
 extern const struct conf_suite suite_kueue;
 extern const struct conf_suite suite_patch;
+extern const struct conf_suite suite_smd;
 extern const struct conf_suite suite_values;
 
 static const struct conf_suite *const suites[] = {
-    &suite_http,  &suite_job,   &suite_json,   &suite_json_patch,
-    &suite_kueue, &suite_patch, &suite_values,
+    &suite_http,  &suite_job,   &suite_json, &suite_json_patch,
+    &suite_kueue, &suite_patch, &suite_smd,  &suite_values,
 };

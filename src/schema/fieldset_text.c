@@ -1,0 +1,270 @@
+/* fieldset_text.c - sets of fields as FieldsV1, and paths as people read them */
+#include "schema/fieldset.h"
+
+/* ---- elements ---- */
+
+static int cmp_members(const void *a, const void *b)
+{
+    const struct json_member *x = a, *y = b;
+
+    return str_cmp(x->name, y->name);
+}
+
+static int read_key(struct arena *a, struct str text, struct element *out, struct err *err)
+{
+    const struct json *v = json_parse(a, text, NULL, err);
+    struct json_member *keys;
+
+    if (!v)
+        return err_wrap(err, "key of a list's item");
+    if (v->type != JSON_OBJECT)
+        return err_set(err, ERR_SYNTAX, "the key of a list's item must be an object");
+    keys = arena_array(a, struct json_member, v->len);
+    if (v->len)
+        memcpy(keys, v->members, v->len * sizeof(*keys));
+    sort_stable(keys, v->len, sizeof(*keys), cmp_members);
+    *out = (struct element){.kind = ELEMENT_KEY, .n = v->len, .keys = keys};
+    return 0;
+}
+
+static int read_value(struct arena *a, struct str text, struct element *out, struct err *err)
+{
+    const struct json *v = json_parse(a, text, NULL, err);
+
+    if (!v)
+        return err_wrap(err, "value of a list's item");
+    *out = (struct element){.kind = ELEMENT_VALUE, .value = *v};
+    return 0;
+}
+
+int element_read(struct arena *a, struct str text, struct element *out, bool *known,
+                 struct err *err)
+{
+    struct str rest = str_slice(text, 2, text.len);
+
+    *known = true;
+    if (text.len < 2 || text.at[1] != ':')
+        return err_set(err, ERR_SYNTAX, "'%.*s' is no name of a field set",
+                       STR_ARG(str_slice(text, 0, 80)));
+    switch (text.at[0]) {
+    case 'f':
+        *out = element_field(rest);
+        return 0;
+    case 'k':
+        return read_key(a, rest, out, err);
+    case 'v':
+        return read_value(a, rest, out, err);
+    case 'i':
+        *out = (struct element){.kind = ELEMENT_INDEX};
+        if (!str_to_i64(rest, &out->index))
+            return err_set(err, ERR_SYNTAX, "'%.*s' is no index",
+                           STR_ARG(str_slice(rest, 0, 80)));
+        return 0;
+    default:
+        *known = false;
+        return 0;
+    }
+}
+
+/* Characters that upstream's encoder escapes for the sake of HTML and JavaScript. */
+static struct str escape_html(struct arena *a, struct str s)
+{
+    struct buf b = {0};
+    size_t from = 0;
+
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.at[i];
+        bool is_line = c == 0xE2 && i + 2 < s.len && (unsigned char)s.at[i + 1] == 0x80 &&
+                       ((unsigned char)s.at[i + 2] & 0xFE) == 0xA8;
+        if (c != '<' && c != '>' && c != '&' && !is_line)
+            continue;
+        if (!b.arena)
+            b = buf_in(a, s.len + 16);
+        buf_add(&b, str_slice(s, from, i));
+        if (is_line)
+            buf_printf(&b, "\\u20%02x", (unsigned char)s.at[i + 2] - 0x80);
+        else
+            buf_printf(&b, "\\u%04x", c);
+        i += is_line ? 2 : 0;
+        from = i + 1;
+    }
+    if (!b.arena)
+        return s;
+    buf_add(&b, str_slice(s, from, s.len));
+    return buf_str(&b);
+}
+
+struct str element_write(struct arena *a, const struct element *e)
+{
+    struct json v = e->kind == ELEMENT_VALUE
+                        ? e->value
+                        : (struct json){.type = JSON_OBJECT, .len = e->n, .members = e->keys};
+    char *text;
+    struct buf b;
+
+    switch ((enum element_kind)e->kind) {
+    case ELEMENT_FIELD:
+        text = arena_raw(a, e->name.len + 2, 1);
+        memcpy(text, "f:", 2);
+        if (e->name.len)
+            memcpy(text + 2, e->name.at, e->name.len);
+        return str_of(text, e->name.len + 2);
+    case ELEMENT_INDEX:
+        return str_printf(a, "i:%" PRId64, e->index);
+    default:
+        b = buf_in(a, 64);
+        buf_add(&b, e->kind == ELEMENT_KEY ? S("k:") : S("v:"));
+        json_write(&b, &v);
+        return escape_html(a, buf_str(&b));
+    }
+}
+
+/* ---- sets ---- */
+
+/* Elements that are one, though their names differ: a member if any says so, and of what is
+ * below only the last that has any counts. */
+static void join_same(fieldset_level *level)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < level->len; i++) {
+        struct fieldset_entry *x = &level->at[i];
+        if (n && element_cmp(&level->at[n - 1].e, &x->e) == 0) {
+            level->at[n - 1].is_member |= x->is_member;
+            if (x->below.n)
+                level->at[n - 1].below = x->below;
+        } else {
+            level->at[n++] = *x;
+        }
+    }
+    level->len = n;
+}
+
+static int read_level(struct arena *a, const struct json *v, struct fieldset *out,
+                      bool *is_member, struct err *err)
+{
+    fieldset_level level = {0};
+    bool known;
+
+    *is_member = false;
+    if (v->type != JSON_OBJECT && v->type != JSON_NULL)
+        return err_set(err, ERR_SYNTAX, "a field set must be an object");
+    if (json_len(v)) {
+        level.cap = v->len;
+        level.at = arena_raw(a, v->len * sizeof(*level.at), _Alignof(struct fieldset_entry));
+    }
+    json_each_member (m, v) {
+        struct fieldset_entry e = {0};
+        if (str_eq(m->name, S("."))) {
+            *is_member = true;
+            continue;
+        }
+        if (element_read(a, m->name, &e.e, &known, err) < 0)
+            return -1;
+        if (known && read_level(a, &m->value, &e.below, &e.is_member, err) < 0)
+            return -1;
+        if (known)
+            level.at[level.len++] = e;
+    }
+    *out = fieldset_of(a, &level);
+    join_same(&level);
+    out->n = level.len;
+    if (out->n == 0)
+        *is_member = true;
+    return 0;
+}
+
+int fieldset_read(struct arena *a, const struct json *v, struct fieldset *out, struct err *err)
+{
+    struct fieldset x = {0};
+    bool is_member;
+
+    if (!v || read_level(a, v, &x, &is_member, err) < 0)
+        return v ? -1 : err_set(err, ERR_SYNTAX, "a field set must be an object");
+    *out = x;
+    return 0;
+}
+
+static struct json write_level(struct arena *a, struct fieldset x, bool is_member)
+{
+    static const struct json empty = {.type = JSON_OBJECT};
+    struct json_member *members;
+    uint32_t n = 0;
+
+    if (x.n == 0)
+        return empty;
+    members = arena_raw(a, (x.n + 1) * sizeof(*members), _Alignof(struct json_member));
+    if (is_member)
+        members[n++] = (struct json_member){S("."), empty};
+    for (size_t i = 0; i < x.n; i++)
+        members[n++] = (struct json_member){element_write(a, &x.at[i].e),
+                                            write_level(a, x.at[i].below, x.at[i].is_member)};
+    return (struct json){.type = JSON_OBJECT, .len = n, .members = members};
+}
+
+struct json fieldset_write(struct arena *a, struct fieldset x)
+{
+    return write_level(a, x, false);
+}
+
+/* ---- paths ---- */
+
+/* Strings as Go's %q quotes them. */
+static void quote(struct buf *b, struct str s)
+{
+    buf_byte(b, '"');
+    for (size_t i = 0; i < s.len;) {
+        size_t from = i;
+        int32_t c = str_rune(s, &i);
+        static const char names[] = {['\a'] = 'a', ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n',
+                                     ['\v'] = 'v', ['\f'] = 'f', ['\r'] = 'r'};
+        if (c < 0)
+            buf_printf(b, "\\x%02x", (unsigned char)s.at[from]);
+        else if (c == '"' || c == '\\')
+            buf_printf(b, "\\%c", (char)c);
+        else if (c < (int32_t)sizeof(names) && names[c])
+            buf_printf(b, "\\%c", names[c]);
+        else if (c < 0x20 || c == 0x7f)
+            buf_printf(b, "\\x%02x", (unsigned)c);
+        else
+            buf_add(b, str_slice(s, from, i));
+    }
+    buf_byte(b, '"');
+}
+
+static void path_value(struct buf *b, const struct json *v)
+{
+    if (v->type == JSON_STRING)
+        quote(b, json_str(v));
+    else
+        json_write(b, v);
+}
+
+struct str element_path(struct arena *a, const struct element *path, size_t n)
+{
+    struct buf b = buf_in(a, 64);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct element *e = &path[i];
+        switch ((enum element_kind)e->kind) {
+        case ELEMENT_FIELD:
+            buf_printf(&b, ".%.*s", STR_ARG(e->name));
+            break;
+        case ELEMENT_KEY:
+            for (uint32_t k = 0; k < e->n; k++) {
+                buf_printf(&b, "%c%.*s=", k ? ',' : '[', STR_ARG(e->keys[k].name));
+                path_value(&b, &e->keys[k].value);
+            }
+            buf_byte(&b, ']');
+            break;
+        case ELEMENT_VALUE:
+            buf_add(&b, S("[="));
+            path_value(&b, &e->value);
+            buf_byte(&b, ']');
+            break;
+        default:
+            buf_printf(&b, "[%" PRId64 "]", e->index);
+        }
+    }
+    return buf_str(&b);
+}

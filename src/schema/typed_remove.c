@@ -1,0 +1,226 @@
+/* typed_remove.c - taking fields out of a value, or only them; sets under a schema */
+#include "schema/typed_priv.h"
+
+/* ---- remove and extract ---- */
+
+struct cut {
+    struct walk w;
+    bool is_extract;
+};
+
+static const struct json null = {.type = JSON_NULL};
+
+/* The value with the set taken out, or only the set; null where nothing is left. */
+static struct json cut(struct cut *c, const struct schema *s, const struct json *v,
+                       struct fieldset set);
+
+/* What remains of one entry or item; false: nothing, and it goes. */
+static bool cut_child(struct cut *c, const struct schema *type, const struct json *v,
+                      const struct fieldset_entry *e, struct fieldset whole, struct json *out)
+{
+    bool is_member = e && e->is_member, has_below = e && e->below.n;
+
+    *out = *v;
+    if (!c->is_extract) {
+        if (is_member)
+            return false;
+        if (has_below)
+            *out = cut(c, type, v, e->below);
+        return true;
+    }
+    if (has_below)
+        *out = cut(c, type, v, e->below);
+    else if (is_member && whole.at)
+        *out = cut(c, type, v, whole);
+    return is_member || has_below;
+}
+
+static struct json cut_list(struct cut *c, const struct schema *s, const struct json *v,
+                            struct fieldset set)
+{
+    struct json_arr l = arr_in(c->w.arena);
+    struct items items;
+    struct json out;
+
+    if (typed_items(&c->w, s, v, NULL, &items) < 0)
+        return *v; /* what has no path cannot be named by a set */
+    for (uint32_t i = 0; i < items.n; i++)
+        if (cut_child(c, typed_item(s), &v->items[i], fieldset_find(set, &items.e[i]),
+                      (struct fieldset){0}, &out))
+            arr_add(&l, out);
+    return l.items.len ? arr_done(&l) : null;
+}
+
+/* As upstream does it, an entry that is only a member itself is extracted by the set of its
+ * parent, so of a granular container nothing is left. */
+static struct json cut_map(struct cut *c, const struct schema *s, const struct json *v,
+                           struct fieldset set)
+{
+    struct json_obj o = obj_in(c->w.arena);
+    struct json out;
+    bool declared;
+
+    json_each_member (m, v) {
+        struct element e = element_field(m->name);
+        const struct schema *type = typed_member(s, m->name, &declared);
+        const struct fieldset_entry *entry = fieldset_find(set, &e);
+        if (cut_child(c, type ? type : &typed_deduced, &m->value, entry, set, &out))
+            obj_add(&o, m->name, out);
+    }
+    return o.members.len ? obj_done(&o) : null;
+}
+
+static struct json cut(struct cut *c, const struct schema *s, const struct json *v,
+                       struct fieldset set)
+{
+    enum form form = typed_form(s, v);
+    enum json_type type = form == FORM_LIST ? JSON_ARRAY : JSON_OBJECT;
+
+    if (form == FORM_SCALAR || (v->type != type && v->type != JSON_NULL))
+        return *v;
+    if (v->type == JSON_NULL || v->len == 0)
+        return c->is_extract ? *v : null;
+    if (typed_is_atomic(s, form))
+        return c->is_extract ? *v : null;
+    return form == FORM_LIST ? cut_list(c, s, v, set) : cut_map(c, s, v, set);
+}
+
+const struct json *typed_remove(struct arena *a, const struct schema *s, const struct json *v,
+                                struct fieldset set)
+{
+    struct cut c = {
+        {a, NULL},
+        false
+    };
+
+    return set.n ? json_new(a, cut(&c, s, v, set)) : v;
+}
+
+/* ---- keys of list items ---- */
+
+/* The key fields of each item that the value has and the set owns something of. `shared`: what
+ * both own. */
+static struct fieldset with_keys(struct arena *a, struct fieldset set, struct fieldset shared)
+{
+    fieldset_level level = {0};
+
+    for (size_t i = 0; i < set.n; i++) {
+        struct fieldset_entry x = set.at[i];
+        const struct fieldset_entry *known = fieldset_find(shared, &x.e);
+        if (known)
+            x.below = with_keys(a, x.below, known->below);
+        for (uint32_t k = 0; known && x.e.kind == ELEMENT_KEY && k < x.e.n; k++) {
+            struct element key = element_field(x.e.keys[k].name);
+            x.below = fieldset_with(a, x.below, &key, 1);
+        }
+        vec_push_in(a, &level, x);
+    }
+    return fieldset_of(a, &level);
+}
+
+const struct json *typed_extract(struct arena *a, const struct schema *s, const struct json *v,
+                                 struct fieldset set, bool keys, struct err *err)
+{
+    struct cut c = {
+        {a, err},
+        true
+    };
+    struct fieldset own;
+
+    if (keys) {
+        if (typed_set(a, s, v, &own, err) < 0)
+            return NULL;
+        set = with_keys(a, set, fieldset_intersection(a, set, own));
+    }
+    return json_new(a, cut(&c, s, v, set));
+}
+
+/* ---- sets under a schema ---- */
+
+/* What an element leads to; NULL: unknown. */
+static const struct schema *step(const struct schema *s, const struct element *e,
+                                 bool *declared)
+{
+    *declared = false;
+    if (!s)
+        return NULL;
+    if (e->kind == ELEMENT_FIELD)
+        return typed_is_any(s) || typed_is_map(s) ? typed_member(s, e->name, declared) : NULL;
+    if (e->kind == ELEMENT_KEY)
+        return typed_is_any(s) || s->type == SCHEMA_LIST ? typed_item(s) : NULL;
+    return NULL;
+}
+
+struct fieldset typed_named(struct arena *a, const struct schema *s, struct fieldset set)
+{
+    struct fieldset_entry *out =
+        arena_raw(a, size_mul(set.n, sizeof(*out)), _Alignof(struct fieldset_entry));
+    bool declared;
+
+    for (size_t i = 0; i < set.n; i++) {
+        const struct schema *below = step(s, &set.at[i].e, &declared);
+        out[i] = set.at[i];
+        if (out[i].below.n) {
+            out[i].is_member |= declared;
+            out[i].below = typed_named(a, below, out[i].below);
+        }
+    }
+    return (struct fieldset){out, set.n};
+}
+
+/* By the type alone. */
+static enum form type_form(const struct schema *s)
+{
+    return typed_form(s, NULL);
+}
+
+static bool is_granular_any(const struct schema *s)
+{
+    return s->type == SCHEMA_ANY && s->map_type != MAP_ATOMIC;
+}
+
+/* A map of anything: under an older schema its fields were what is not known any more. */
+static bool is_open(const struct schema *s)
+{
+    if (s->n_fields || s->type == SCHEMA_RAW || s->type == SCHEMA_FIELDS_V1)
+        return false;
+    if (s->value)
+        return is_granular_any(s->value);
+    return is_granular_any(s) || s->preserve_unknown;
+}
+
+/* *x is the entry of the node of schema s. True where it changed. */
+static bool reconcile(struct arena *a, const struct schema *s, struct fieldset_entry *x)
+{
+    enum form form = type_form(s);
+    fieldset_level level = {0};
+    bool is_changed = false, declared;
+
+    if (form == FORM_SCALAR || x->below.n == 0 || (form == FORM_MAP && is_open(s)))
+        return false;
+    if (typed_is_atomic(s, form)) {
+        x->below = (struct fieldset){0};
+        x->is_member = true;
+        return true;
+    }
+    for (size_t i = 0; i < x->below.n; i++) {
+        struct fieldset_entry e = x->below.at[i];
+        const struct schema *below =
+            form == FORM_MAP && e.e.kind != ELEMENT_FIELD ? NULL : step(s, &e.e, &declared);
+        is_changed |= below && reconcile(a, below, &e);
+        vec_push_in(a, &level, e);
+    }
+    if (is_changed)
+        x->below = fieldset_of(a, &level);
+    return is_changed;
+}
+
+bool typed_reconcile(struct arena *a, const struct schema *s, struct fieldset set,
+                     struct fieldset *out)
+{
+    struct fieldset_entry root = {.below = set};
+    bool is_changed = reconcile(a, s, &root);
+
+    *out = root.below;
+    return is_changed;
+}
