@@ -1,8 +1,9 @@
 /* http.c - the tables of what an API server answers (conformance/http/format.md)
  *
- * Conversations with a whole server (`server`, `kueue-crds`, `controllers`) are not here.
+ * Conversations with a whole server are in http_server.c.
  */
 #include "conformance.h"
+#include "http_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -335,6 +336,7 @@ static const struct conf_file files[] = {
     {"graceful-delete",  graceful_delete_case,  NULL},
     {"rbac",             rbac_case,             NULL},
     {"node-authorizer",  node_authorizer_case,  NULL},
+    {"server",           http_server_case,      NULL},
 };
 
 const struct conf_suite suite_http = {
