@@ -1,0 +1,38 @@
+/* sched_priv.h - the state, shared by the room's files */
+#pragma once
+
+#include "sched/amounts_priv.h"
+#include "sched/sched.h"
+
+struct parked;
+
+struct sched_node {
+    struct arena arena; /* of what the Node says */
+    char *name;
+    struct str_map labels;
+    struct taint_list taints;
+    bool is_known; /* false: only pods name it */
+    bool is_unschedulable, is_not_ready;
+    struct amounts size, used;
+    int64_t scored_cpu, scored_memory; /* used, as scores count it */
+    size_t n_pods;
+};
+
+struct sched_pod {
+    char *uid;
+    struct sched_node *node;
+    struct amounts asks;
+    int64_t scored_cpu, scored_memory;
+    bool is_assumed;
+};
+
+struct sched {
+    struct resources resources;
+    MAP(struct sched_node *) by_name;
+    VEC(struct sched_node *) nodes; /* by name, bytewise */
+    MAP(struct sched_pod *) pods;   /* by uid */
+    MAP(struct parked *) parked;    /* by the caller's key */
+    bool has_priorities;            /* of parked ones: they differ */
+};
+
+void parked_free(struct parked *p);
