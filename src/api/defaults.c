@@ -1,0 +1,423 @@
+/* defaults.c - defaults that depend on other fields
+ *
+ * Source: jobs reference 1.2 and 2, devices reference 10.2, and what upstream's server answers.
+ * A function sees its object as it was given: a missing field that a line of the table fills in
+ * is still missing here.
+ */
+#include "api/defaults.h"
+
+#include "base/base64.h"
+#include "value/quantity.h"
+#include "value/time.h"
+
+/* Present and neither null, "", 0, false, [] nor {}: what Go would not call the zero value. */
+static bool is_given(const struct json *v)
+{
+    if (!json_has(v))
+        return false;
+    switch (v->type) {
+    case JSON_BOOL:
+        return v->boolean;
+    case JSON_INT:
+        return v->i != 0;
+    case JSON_STRING:
+    case JSON_ARRAY:
+    case JSON_OBJECT:
+        return v->len > 0;
+    default:
+        return true;
+    }
+}
+
+static bool has(const struct json *v, struct str name)
+{
+    return is_given(json_get(v, name));
+}
+
+static const struct json *with(struct arena *a, const struct json *v, struct str name,
+                               struct json x)
+{
+    struct json_obj out = obj_from(a, v);
+
+    obj_set(&out, name, x);
+    return json_new(a, obj_done(&out));
+}
+
+#define withz(a, v, name, x) with((a), (v), S(name), (x))
+
+typedef const struct json *item_fn(struct arena *a, const struct json *item);
+
+/* The object with fn() applied to each object of one of its lists. */
+static const struct json *each_item(struct arena *a, const struct json *v, struct str list,
+                                    item_fn *fn)
+{
+    const struct json *items = json_get(v, list);
+    struct json_arr out = arr_in(a);
+    bool has_changed = false;
+
+    json_each (i, items) {
+        const struct json *was = json_at(items, i), *now = was;
+        if (was->type == JSON_OBJECT)
+            now = fn(a, was);
+        has_changed |= now != was;
+        arr_add(&out, *now);
+    }
+    return has_changed ? with(a, v, list, arr_done(&out)) : v;
+}
+
+/* `to` with the members of `from` that it lacks. */
+static struct json fill(struct arena *a, const struct json *to, const struct json *from)
+{
+    struct json_obj out = obj_from(a, to);
+
+    json_each_member (m, from) {
+        if (!json_get(to, m->name))
+            obj_add(&out, m->name, m->value);
+    }
+    return obj_done(&out);
+}
+
+/* ---- batch ---- */
+
+#define BACKOFF_LIMIT 6
+
+static const struct json *job_spec_defaults(struct arena *a, const struct json *v,
+                                            unused struct instant now)
+{
+    struct json_obj out = obj_from(a, v);
+    bool per_index = json_has(json_getz(v, "backoffLimitPerIndex"));
+    bool has_policy = json_has(json_getz(v, "podFailurePolicy"));
+
+    if (!json_has(json_getz(v, "completions")) && !json_has(json_getz(v, "parallelism")))
+        obj_setz(&out, "completions", json_of_i64(1));
+    if (!json_has(json_getz(v, "backoffLimit")))
+        obj_setz(&out, "backoffLimit", json_of_i64(per_index ? INT32_MAX : BACKOFF_LIMIT));
+    if (!json_has(json_getz(v, "podReplacementPolicy")))
+        obj_setz(&out, "podReplacementPolicy",
+                 has_policy ? json_of_z("Failed") : json_of_z("TerminatingOrFailed"));
+    return json_new(a, obj_done(&out));
+}
+
+/* A Job without labels takes those of its template. */
+static const struct json *job_defaults(struct arena *a, const struct json *v,
+                                       unused struct instant now)
+{
+    const struct json *labels = json_path(v, "spec", "template", "metadata", "labels", NULL);
+
+    if (!is_given(labels) || is_given(json_path(v, "metadata", "labels", NULL)))
+        return v;
+    return json_with(a, v, *labels, "metadata", "labels", NULL);
+}
+
+/* ---- pods ---- */
+
+/* Whether the image is pulled each time: without a tag or digest, or tagged latest. */
+static bool is_latest(struct str image)
+{
+    size_t slash = str_rindex(image, '/');
+    struct str name = slash == STR_NONE ? image : str_slice(image, slash + 1, image.len);
+    struct str digest, tag, base;
+    bool has_digest = str_cut(name, '@', &name, &digest);
+
+    if (str_cut(name, ':', &base, &tag))
+        return str_eqz(tag, "latest");
+    return !has_digest;
+}
+
+static const struct json *container_defaults(struct arena *a, const struct json *v,
+                                             unused struct instant now)
+{
+    bool latest = is_latest(json_str(json_getz(v, "image")));
+
+    if (has(v, S("imagePullPolicy")))
+        return v;
+    return withz(a, v, "imagePullPolicy",
+                 latest ? json_of_z("Always") : json_of_z("IfNotPresent"));
+}
+
+/* A volume that names no source is an empty directory. */
+static const struct json *volume_defaults(struct arena *a, const struct json *v,
+                                          unused struct instant now)
+{
+    json_each_member (m, v) {
+        if (!str_eqz(m->name, "name") && json_has(&m->value))
+            return v;
+    }
+    return withz(a, v, "emptyDir", ((struct json){.type = JSON_OBJECT}));
+}
+
+/* The account's old and new name are one; the new one wins. */
+static const struct json *pod_spec_defaults(struct arena *a, const struct json *v,
+                                            unused struct instant now)
+{
+    const struct json *name = json_getz(v, "serviceAccountName");
+    const struct json *old = json_getz(v, "serviceAccount");
+
+    if (!is_given(name))
+        name = old;
+    if (!is_given(name))
+        return v;
+    struct json_obj out = obj_from(a, v);
+    obj_setz(&out, "serviceAccountName", *name);
+    obj_setz(&out, "serviceAccount", *name);
+    return json_new(a, obj_done(&out));
+}
+
+/* What is limited and not asked for is asked for as limited. */
+static const struct json *requests_from_limits(struct arena *a, const struct json *container)
+{
+    const struct json *resources = json_getz(container, "resources");
+    const struct json *limits = json_getz(resources, "limits");
+
+    if (!is_given(limits))
+        return container;
+    struct json requests = fill(a, json_getz(resources, "requests"), limits);
+    return withz(a, container, "resources", *withz(a, resources, "requests", requests));
+}
+
+static const struct json *host_port(struct arena *a, const struct json *port)
+{
+    const struct json *n = json_getz(port, "containerPort");
+
+    return has(port, S("hostPort")) || !n ? port : withz(a, port, "hostPort", *n);
+}
+
+static const struct json *host_ports(struct arena *a, const struct json *container)
+{
+    return each_item(a, container, S("ports"), host_port);
+}
+
+/* The sum of what containers ask of one resource; false where none asks. */
+static bool containers_ask(struct arena *a, const struct json *spec, struct str resource,
+                           struct quantity *sum)
+{
+    const struct json *containers = json_getz(spec, "containers");
+    bool is_asked = false;
+
+    *sum = (struct quantity){0};
+    json_each (i, containers) {
+        const struct json *v = json_get(
+            json_path(json_at(containers, i), "resources", "requests", NULL), resource);
+        struct quantity q;
+        if (!v || quantity_parse(a, json_str(v), &q, NULL) < 0)
+            continue;
+        *sum = is_asked ? quantity_add(a, sum, &q) : q;
+        is_asked = true;
+    }
+    return is_asked;
+}
+
+/* Of the pod as a whole: what is limited and not asked for is what its containers ask, or else
+ * the limit. */
+static const struct json *pod_requests(struct arena *a, const struct json *spec)
+{
+    const struct json *resources = json_getz(spec, "resources");
+    const struct json *limits = json_getz(resources, "limits");
+    const struct json *requests = json_getz(resources, "requests");
+    struct json_obj out = obj_from(a, requests);
+
+    if (!is_given(limits))
+        return spec;
+    json_each_member (m, limits) {
+        struct quantity sum;
+        if (json_get(requests, m->name))
+            continue;
+        if (containers_ask(a, spec, m->name, &sum))
+            obj_add(&out, m->name, json_of_str(quantity_text(a, &sum)));
+        else
+            obj_add(&out, m->name, m->value);
+    }
+    return withz(a, spec, "resources", *withz(a, resources, "requests", obj_done(&out)));
+}
+
+/* What a pod gets and a template of pods does not. */
+static const struct json *pod_defaults(struct arena *a, const struct json *v,
+                                       unused struct instant now)
+{
+    const struct json *spec = json_getz(v, "spec");
+
+    if (!json_is(spec, JSON_OBJECT))
+        return v;
+    spec = each_item(a, spec, S("containers"), requests_from_limits);
+    spec = each_item(a, spec, S("initContainers"), requests_from_limits);
+    spec = pod_requests(a, spec);
+    if (has(spec, S("hostNetwork"))) {
+        spec = each_item(a, spec, S("containers"), host_ports);
+        spec = each_item(a, spec, S("initContainers"), host_ports);
+    }
+    if (!json_has(json_getz(spec, "enableServiceLinks")))
+        spec = withz(a, spec, "enableServiceLinks", json_of_bool(true));
+    return withz(a, v, "spec", *spec);
+}
+
+/* ---- the other kinds of v1 ---- */
+
+static const struct json *namespace_defaults(struct arena *a, const struct json *v,
+                                             unused struct instant now)
+{
+    const struct json *name = json_path(v, "metadata", "name", NULL);
+
+    if (!is_given(name))
+        return v;
+    return json_with(a, v, *name, "metadata", "labels", "kubernetes.io/metadata.name", NULL);
+}
+
+static const struct json *node_status_defaults(struct arena *a, const struct json *v,
+                                               unused struct instant now)
+{
+    const struct json *capacity = json_getz(v, "capacity");
+
+    if (!is_given(capacity) || has(v, S("allocatable")))
+        return v;
+    return withz(a, v, "allocatable", *capacity);
+}
+
+/* stringData goes into data, over what is there, and is never kept. */
+static const struct json *secret_defaults(struct arena *a, const struct json *v,
+                                          unused struct instant now)
+{
+    const struct json *texts = json_getz(v, "stringData");
+    struct json_obj data = obj_from(a, json_getz(v, "data"));
+    struct json_obj out = obj_from(a, v);
+
+    if (!texts)
+        return v;
+    json_each_member (m, texts) {
+        struct buf b = buf_in(a, 64);
+        base64_encode(&b, json_str(&m->value));
+        obj_set(&data, m->name, json_of_str(buf_str(&b)));
+    }
+    obj_del(&out, S("stringData"));
+    if (is_given(texts))
+        obj_setz(&out, "data", obj_done(&data));
+    return json_new(a, obj_done(&out));
+}
+
+static const struct json *target_port(struct arena *a, const struct json *port)
+{
+    const struct json *n = json_getz(port, "port");
+
+    return has(port, S("targetPort")) || !n ? port : withz(a, port, "targetPort", *n);
+}
+
+#define CLIENT_IP_SECONDS 10800
+
+static const struct json *service_spec_defaults(struct arena *a, const struct json *v,
+                                                unused struct instant now)
+{
+    struct str type = json_str(json_getz(v, "type"));
+    bool is_external = str_eqz(type, "ExternalName");
+    bool is_balancer = str_eqz(type, "LoadBalancer");
+    bool is_outside = is_balancer || str_eqz(type, "NodePort");
+
+    v = each_item(a, v, S("ports"), target_port);
+    if (str_eqz(json_str(json_getz(v, "sessionAffinity")), "ClientIP") &&
+        !json_has(json_path(v, "sessionAffinityConfig", "clientIP", "timeoutSeconds", NULL)))
+        v = json_with(a, v, json_of_i64(CLIENT_IP_SECONDS), "sessionAffinityConfig", "clientIP",
+                      "timeoutSeconds", NULL);
+    if (is_outside && !has(v, S("externalTrafficPolicy")))
+        v = withz(a, v, "externalTrafficPolicy", json_of_z("Cluster"));
+    if (!is_external && !has(v, S("internalTrafficPolicy")))
+        v = withz(a, v, "internalTrafficPolicy", json_of_z("Cluster"));
+    if (is_balancer && !json_has(json_getz(v, "allocateLoadBalancerNodePorts")))
+        v = withz(a, v, "allocateLoadBalancerNodePorts", json_of_bool(true));
+    return v;
+}
+
+/* Of containers: the limit is the maximum, the request is the limit, then the minimum. */
+static const struct json *limit_range_item_defaults(struct arena *a, const struct json *v,
+                                                    unused struct instant now)
+{
+    struct json limit, request;
+
+    if (!str_eqz(json_str(json_getz(v, "type")), "Container"))
+        return v;
+    limit = fill(a, json_getz(v, "default"), json_getz(v, "max"));
+    request = fill(a, json_getz(v, "defaultRequest"), &limit);
+    request = fill(a, &request, json_getz(v, "min"));
+    if (limit.len)
+        v = withz(a, v, "default", limit);
+    return request.len ? withz(a, v, "defaultRequest", request) : v;
+}
+
+/* ---- other groups ---- */
+
+static const struct json *rbac_subject_defaults(struct arena *a, const struct json *v,
+                                                unused struct instant now)
+{
+    struct str kind = json_str(json_getz(v, "kind"));
+
+    if (has(v, S("apiGroup")) || (!str_eqz(kind, "User") && !str_eqz(kind, "Group")))
+        return v;
+    return withz(a, v, "apiGroup", json_of_z("rbac.authorization.k8s.io"));
+}
+
+/* v1's requests and, flat, v1beta1's; one with alternatives has no mode of its own. */
+static const struct json *device_request_defaults(struct arena *a, const struct json *v,
+                                                  unused struct instant now)
+{
+    struct str mode = json_str(json_getz(v, "allocationMode"));
+
+    if (!has(v, S("deviceClassName")))
+        return v;
+    if (mode.len == 0) {
+        mode = S("ExactCount");
+        v = withz(a, v, "allocationMode", json_of_str(mode));
+    }
+    if (str_eqz(mode, "ExactCount") && !has(v, S("count")))
+        v = withz(a, v, "count", json_of_i64(1));
+    return v;
+}
+
+static const struct json *device_taint_defaults(struct arena *a, const struct json *v,
+                                                struct instant now)
+{
+    if (json_has(json_getz(v, "timeAdded")))
+        return v;
+    return withz(a, v, "timeAdded", json_of_str(time_text(a, now)));
+}
+
+/* Names that follow from the kind's. */
+static const struct json *crd_defaults(struct arena *a, const struct json *v,
+                                       unused struct instant now)
+{
+    const struct json *names = json_path(v, "spec", "names", NULL);
+    struct str kind = json_str(json_getz(names, "kind"));
+
+    if (!kind.len)
+        return v;
+    if (!has(names, S("singular")))
+        names = withz(a, names, "singular", json_of_str(str_lower(a, kind)));
+    if (!has(names, S("listKind")))
+        names =
+            withz(a, names, "listKind", json_of_str(str_printf(a, "%.*sList", STR_ARG(kind))));
+    return json_with(a, v, *names, "spec", "names", NULL);
+}
+
+#define HOOK(fn)                                                                               \
+    {                                                                                          \
+        S_INIT(#fn), fn                                                                        \
+    }
+
+static const struct default_hook hooks[] = {
+    HOOK(container_defaults),
+    HOOK(crd_defaults),
+    HOOK(device_request_defaults),
+    HOOK(device_taint_defaults),
+    HOOK(job_defaults),
+    HOOK(job_spec_defaults),
+    HOOK(limit_range_item_defaults),
+    HOOK(namespace_defaults),
+    HOOK(node_status_defaults),
+    HOOK(pod_defaults),
+    HOOK(pod_spec_defaults),
+    HOOK(rbac_subject_defaults),
+    HOOK(secret_defaults),
+    HOOK(service_spec_defaults),
+    HOOK(volume_defaults),
+};
+
+struct default_hooks api_default_hooks(void)
+{
+    return (struct default_hooks){hooks, countof(hooks)};
+}
