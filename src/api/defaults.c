@@ -4,11 +4,10 @@
  * A function sees its object as it was given: a missing field that a line of the table fills in
  * is still missing here.
  */
-#include "api/defaults.h"
+#include "api/rules_priv.h"
 
 #include "base/base64.h"
 #include "value/quantity.h"
-#include "value/time.h"
 
 /* Present and neither null, "", 0, false, [] nor {}: what Go would not call the zero value. */
 static bool is_given(const struct json *v)
@@ -77,38 +76,6 @@ static struct json fill(struct arena *a, const struct json *to, const struct jso
     return obj_done(&out);
 }
 
-/* ---- batch ---- */
-
-#define BACKOFF_LIMIT 6
-
-static const struct json *job_spec_defaults(struct arena *a, const struct json *v,
-                                            unused struct instant now)
-{
-    struct json_obj out = obj_from(a, v);
-    bool per_index = json_has(json_getz(v, "backoffLimitPerIndex"));
-    bool has_policy = json_has(json_getz(v, "podFailurePolicy"));
-
-    if (!json_has(json_getz(v, "completions")) && !json_has(json_getz(v, "parallelism")))
-        obj_setz(&out, "completions", json_of_i64(1));
-    if (!json_has(json_getz(v, "backoffLimit")))
-        obj_setz(&out, "backoffLimit", json_of_i64(per_index ? INT32_MAX : BACKOFF_LIMIT));
-    if (!json_has(json_getz(v, "podReplacementPolicy")))
-        obj_setz(&out, "podReplacementPolicy",
-                 has_policy ? json_of_z("Failed") : json_of_z("TerminatingOrFailed"));
-    return json_new(a, obj_done(&out));
-}
-
-/* A Job without labels takes those of its template. */
-static const struct json *job_defaults(struct arena *a, const struct json *v,
-                                       unused struct instant now)
-{
-    const struct json *labels = json_path(v, "spec", "template", "metadata", "labels", NULL);
-
-    if (!is_given(labels) || is_given(json_path(v, "metadata", "labels", NULL)))
-        return v;
-    return json_with(a, v, *labels, "metadata", "labels", NULL);
-}
-
 /* ---- pods ---- */
 
 /* Whether the image is pulled each time: without a tag or digest, or tagged latest. */
@@ -124,8 +91,7 @@ static bool is_latest(struct str image)
     return !has_digest;
 }
 
-static const struct json *container_defaults(struct arena *a, const struct json *v,
-                                             unused struct instant now)
+const struct json *container_defaults(struct arena *a, const struct json *v)
 {
     bool latest = is_latest(json_str(json_getz(v, "image")));
 
@@ -136,8 +102,7 @@ static const struct json *container_defaults(struct arena *a, const struct json 
 }
 
 /* A volume that names no source is an empty directory. */
-static const struct json *volume_defaults(struct arena *a, const struct json *v,
-                                          unused struct instant now)
+const struct json *volume_defaults(struct arena *a, const struct json *v)
 {
     json_each_member (m, v) {
         if (!str_eqz(m->name, "name") && json_has(&m->value))
@@ -147,8 +112,7 @@ static const struct json *volume_defaults(struct arena *a, const struct json *v,
 }
 
 /* The account's old and new name are one; the new one wins. */
-static const struct json *pod_spec_defaults(struct arena *a, const struct json *v,
-                                            unused struct instant now)
+const struct json *pod_spec_defaults(struct arena *a, const struct json *v)
 {
     const struct json *name = json_getz(v, "serviceAccountName");
     const struct json *old = json_getz(v, "serviceAccount");
@@ -231,8 +195,7 @@ static const struct json *pod_requests(struct arena *a, const struct json *spec)
 }
 
 /* What a pod gets and a template of pods does not. */
-static const struct json *pod_defaults(struct arena *a, const struct json *v,
-                                       unused struct instant now)
+const struct json *pod_defaults(struct arena *a, const struct json *v)
 {
     const struct json *spec = json_getz(v, "spec");
 
@@ -252,8 +215,7 @@ static const struct json *pod_defaults(struct arena *a, const struct json *v,
 
 /* ---- the other kinds of v1 ---- */
 
-static const struct json *namespace_defaults(struct arena *a, const struct json *v,
-                                             unused struct instant now)
+const struct json *namespace_defaults(struct arena *a, const struct json *v)
 {
     const struct json *name = json_path(v, "metadata", "name", NULL);
 
@@ -262,8 +224,7 @@ static const struct json *namespace_defaults(struct arena *a, const struct json 
     return json_with(a, v, *name, "metadata", "labels", "kubernetes.io/metadata.name", NULL);
 }
 
-static const struct json *node_status_defaults(struct arena *a, const struct json *v,
-                                               unused struct instant now)
+const struct json *node_status_defaults(struct arena *a, const struct json *v)
 {
     const struct json *capacity = json_getz(v, "capacity");
 
@@ -273,8 +234,7 @@ static const struct json *node_status_defaults(struct arena *a, const struct jso
 }
 
 /* stringData goes into data, over what is there, and is never kept. */
-static const struct json *secret_defaults(struct arena *a, const struct json *v,
-                                          unused struct instant now)
+const struct json *secret_defaults(struct arena *a, const struct json *v)
 {
     const struct json *texts = json_getz(v, "stringData");
     struct json_obj data = obj_from(a, json_getz(v, "data"));
@@ -302,8 +262,7 @@ static const struct json *target_port(struct arena *a, const struct json *port)
 
 #define CLIENT_IP_SECONDS 10800
 
-static const struct json *service_spec_defaults(struct arena *a, const struct json *v,
-                                                unused struct instant now)
+const struct json *service_spec_defaults(struct arena *a, const struct json *v)
 {
     struct str type = json_str(json_getz(v, "type"));
     bool is_external = str_eqz(type, "ExternalName");
@@ -325,8 +284,7 @@ static const struct json *service_spec_defaults(struct arena *a, const struct js
 }
 
 /* Of containers: the limit is the maximum, the request is the limit, then the minimum. */
-static const struct json *limit_range_item_defaults(struct arena *a, const struct json *v,
-                                                    unused struct instant now)
+const struct json *limit_range_item_defaults(struct arena *a, const struct json *v)
 {
     struct json limit, request;
 
@@ -342,8 +300,7 @@ static const struct json *limit_range_item_defaults(struct arena *a, const struc
 
 /* ---- other groups ---- */
 
-static const struct json *rbac_subject_defaults(struct arena *a, const struct json *v,
-                                                unused struct instant now)
+const struct json *rbac_subject_defaults(struct arena *a, const struct json *v)
 {
     struct str kind = json_str(json_getz(v, "kind"));
 
@@ -353,8 +310,7 @@ static const struct json *rbac_subject_defaults(struct arena *a, const struct js
 }
 
 /* v1's requests and, flat, v1beta1's; one with alternatives has no mode of its own. */
-static const struct json *device_request_defaults(struct arena *a, const struct json *v,
-                                                  unused struct instant now)
+const struct json *device_request_defaults(struct arena *a, const struct json *v)
 {
     struct str mode = json_str(json_getz(v, "allocationMode"));
 
@@ -369,17 +325,8 @@ static const struct json *device_request_defaults(struct arena *a, const struct 
     return v;
 }
 
-static const struct json *device_taint_defaults(struct arena *a, const struct json *v,
-                                                struct instant now)
-{
-    if (json_has(json_getz(v, "timeAdded")))
-        return v;
-    return withz(a, v, "timeAdded", json_of_str(time_text(a, now)));
-}
-
 /* Names that follow from the kind's. */
-static const struct json *crd_defaults(struct arena *a, const struct json *v,
-                                       unused struct instant now)
+const struct json *crd_defaults(struct arena *a, const struct json *v)
 {
     const struct json *names = json_path(v, "spec", "names", NULL);
     struct str kind = json_str(json_getz(names, "kind"));
@@ -392,32 +339,4 @@ static const struct json *crd_defaults(struct arena *a, const struct json *v,
         names =
             withz(a, names, "listKind", json_of_str(str_printf(a, "%.*sList", STR_ARG(kind))));
     return json_with(a, v, *names, "spec", "names", NULL);
-}
-
-#define HOOK(fn)                                                                               \
-    {                                                                                          \
-        S_INIT(#fn), fn                                                                        \
-    }
-
-static const struct default_hook hooks[] = {
-    HOOK(container_defaults),
-    HOOK(crd_defaults),
-    HOOK(device_request_defaults),
-    HOOK(device_taint_defaults),
-    HOOK(job_defaults),
-    HOOK(job_spec_defaults),
-    HOOK(limit_range_item_defaults),
-    HOOK(namespace_defaults),
-    HOOK(node_status_defaults),
-    HOOK(pod_defaults),
-    HOOK(pod_spec_defaults),
-    HOOK(rbac_subject_defaults),
-    HOOK(secret_defaults),
-    HOOK(service_spec_defaults),
-    HOOK(volume_defaults),
-};
-
-struct default_hooks api_default_hooks(void)
-{
-    return (struct default_hooks){hooks, countof(hooks)};
 }

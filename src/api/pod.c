@@ -1,4 +1,4 @@
-/* pod.c - Pods: defaults that depend on other fields, the first status
+/* pod.c - Pods: the first status
  *
  * Source: jobs reference 2.
  */
@@ -6,24 +6,6 @@
 
 #include "api/kinds.h"
 #include "value/quantity.h"
-
-/* A limit without a request is a request, too. */
-const struct json *resource_requirements_defaults(struct arena *a, const struct json *v)
-{
-    const struct json *limits = json_getz(v, "limits"), *requests = json_getz(v, "requests");
-    struct json_obj all = {0};
-    bool has_changed = false;
-
-    json_each_member (m, limits) {
-        if (json_get(requests, m->name))
-            continue;
-        if (!has_changed)
-            all = obj_from(a, requests);
-        has_changed = true;
-        obj_add(&all, m->name, m->value);
-    }
-    return has_changed ? json_with(a, v, obj_done(&all), "requests", NULL) : v;
-}
 
 /* ---- quality of service ---- */
 

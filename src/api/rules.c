@@ -9,9 +9,20 @@ static const struct schema_check checks[] = {
 };
 
 static const struct schema_defaults defaults[] = {
-    {S_INIT("job_defaults"),                   job_defaults                  },
-    {S_INIT("job_spec_defaults"),              job_spec_defaults             },
-    {S_INIT("resource_requirements_defaults"), resource_requirements_defaults},
+    {S_INIT("container_defaults"),        container_defaults       },
+    {S_INIT("crd_defaults"),              crd_defaults             },
+    {S_INIT("device_request_defaults"),   device_request_defaults  },
+    {S_INIT("job_defaults"),              job_defaults             },
+    {S_INIT("job_spec_defaults"),         job_spec_defaults        },
+    {S_INIT("limit_range_item_defaults"), limit_range_item_defaults},
+    {S_INIT("namespace_defaults"),        namespace_defaults       },
+    {S_INIT("node_status_defaults"),      node_status_defaults     },
+    {S_INIT("pod_defaults"),              pod_defaults             },
+    {S_INIT("pod_spec_defaults"),         pod_spec_defaults        },
+    {S_INIT("rbac_subject_defaults"),     rbac_subject_defaults    },
+    {S_INIT("secret_defaults"),           secret_defaults          },
+    {S_INIT("service_spec_defaults"),     service_spec_defaults    },
+    {S_INIT("volume_defaults"),           volume_defaults          },
 };
 
 const struct schema_functions api_functions = {

@@ -8,8 +8,13 @@ schema_check_fn job_spec_check;
 schema_defaults_fn job_defaults, job_spec_defaults;
 api_prepare_fn job_prepare;
 
+/* defaults.c */
+schema_defaults_fn container_defaults, crd_defaults, device_request_defaults,
+    limit_range_item_defaults, namespace_defaults, node_status_defaults, pod_defaults,
+    pod_spec_defaults, rbac_subject_defaults, secret_defaults, service_spec_defaults,
+    volume_defaults;
+
 /* pod.c */
-schema_defaults_fn resource_requirements_defaults;
 api_prepare_fn pod_prepare;
 
 /* cells.c */

@@ -1,11 +1,10 @@
 /* defaults.c - what the server adds to objects of built-in kinds */
-#include "api/defaults.h"
+#include "api/rules.h"
 
 #include "api/find.h"
 #include "base/testing.h"
 #include "schema/conform.h"
-
-#define NOW ((struct instant){INT64_C(1893456000123456789)}) /* 2030-01-01 */
+#include "schema/default.h"
 
 static struct str defaulted(struct arena *a, const char *api_version, const char *kind,
                             const char *text)
@@ -19,7 +18,7 @@ static struct str defaulted(struct arena *a, const char *api_version, const char
     v = kind_conform(a, k, v, NULL, &err);
     if (!check(v))
         return err_str(&err);
-    return json_text(a, kind_default(a, k, v, api_default_hooks(), NOW));
+    return json_text(a, kind_default(a, k, v, &api_functions));
 }
 
 TEST(defaults)
@@ -97,8 +96,6 @@ TEST(defaults)
         {"all devices are not counted",               "resource.k8s.io/v1",           "ResourceClaim",
          "{\"spec\":{\"devices\":{\"requests\":[{\"name\":\"r\",\"exactly\":"
          "{\"deviceClassName\":\"c\",\"allocationMode\":\"All\"}}]}}}",                                                                                          "\"allocationMode\":\"All\"",                                  "count"                        },
-        {"a taint gets its time",                     "resource.k8s.io/v1",           "DeviceTaintRule",
-         "{\"spec\":{\"taint\":{\"key\":\"k\",\"effect\":\"NoExecute\"}}}",                                                                                      "\"timeAdded\":\"2030-01-01T00:00:00Z\"",                      NULL                           },
         {"a Workload's pods are as its CRD has them", "kueue.x-k8s.io/v1beta2",       "Workload",
          "{\"spec\":{\"podSets\":[{\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\","
          "\"ports\":[{\"containerPort\":80}]}]}}}]}}",                                                                                                           "\"protocol\":\"TCP\"",                                        "dnsPolicy"                    },
@@ -115,45 +112,40 @@ TEST(defaults)
     }
 }
 
-/* Every function that a table names is there, and each is named by some table. */
-static void find_names(const struct schema *s, int depth, const struct default_hook *hook,
-                       bool *is_named)
+/* Each function is named by some table, and each that a table names is there. */
+static void find_names(const struct schema *s, int depth, bool *is_named)
 {
     if (depth > 12)
         return;
-    if (s->defaults.len && !hook) {
+    if (s->defaults.len) {
         bool is_there = false;
-        for (size_t i = 0; i < api_default_hooks().len; i++)
-            is_there |= str_eq(api_default_hooks().at[i].name, s->defaults);
+        for (size_t i = 0; i < api_functions.n_defaults; i++) {
+            bool is_it = str_eq(api_functions.defaults[i].name, s->defaults);
+            is_named[i] |= is_it;
+            is_there |= is_it;
+        }
         test_case(s->defaults.at);
         check(is_there);
     }
-    if (hook && str_eq(s->defaults, hook->name))
-        *is_named = true;
     for (size_t i = 0; i < s->n_fields; i++)
-        find_names(s->fields[i].type, depth + 1, hook, is_named);
+        find_names(s->fields[i].type, depth + 1, is_named);
     if (s->item)
-        find_names(s->item, depth + 1, hook, is_named);
+        find_names(s->item, depth + 1, is_named);
     if (s->value)
-        find_names(s->value, depth + 1, hook, is_named);
+        find_names(s->value, depth + 1, is_named);
 }
 
 TEST(defaults_are_named)
 {
-    struct default_hooks hooks = api_default_hooks();
-    static const char *const roots[] = {"Pod", "Job", "CronJob", "Secret"};
+    bool is_named[64] = {false};
 
-    for (size_t i = 0; i < countof(roots); i++) {
-        for (size_t k = 0; k < KIND_COUNT; k++)
-            if (str_eqz(kinds[k]->kind, roots[i]))
-                find_names(kinds[k]->schema, 0, NULL, NULL);
+    check(api_functions.n_defaults <= countof(is_named));
+    for (size_t k = 0; k < KIND_COUNT; k++) {
+        bool recurs = kinds[k] == &kind_crd_custom_resource_definition;
+        find_names(kinds[k]->schema, recurs ? 12 : 0, is_named);
     }
-    for (size_t i = 0; i < hooks.len; i++) {
-        bool is_named = false;
-        test_case(hooks.at[i].name.at);
-        for (size_t k = 0; k < KIND_COUNT && !is_named; k++)
-            if (!str_eqz(kinds[k]->kind, "CustomResourceDefinition"))
-                find_names(kinds[k]->schema, 0, &hooks.at[i], &is_named);
-        check(is_named || str_eqz(hooks.at[i].name, "crd_defaults"));
+    for (size_t i = 0; i < api_functions.n_defaults; i++) {
+        test_case(api_functions.defaults[i].name.at);
+        check(is_named[i]);
     }
 }

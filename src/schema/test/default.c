@@ -2,6 +2,7 @@
 #include "schema/default.h"
 
 #include "base/testing.h"
+#include "schema/functions.h"
 #include "schema/table.h"
 
 static const struct json three = {.type = JSON_INT, .i = 3};
@@ -50,17 +51,18 @@ static const uint16_t order[] = {0, 1, 2, 3, 4, 5};
 static const struct schema object = {
     .type = SCHEMA_OBJECT, .n_fields = 6, .fields = fields, .by_name = order};
 
-static const struct json *mark(struct arena *a, const struct json *v, struct instant now)
+static const struct json *mark(struct arena *a, const struct json *v)
 {
     struct json_obj out = obj_from(a, v);
 
-    obj_setz(&out, "mark", json_of_i64(now.ns));
+    obj_setz(&out, "mark", json_of_i64(7));
     return json_new(a, obj_done(&out));
 }
 
-static const struct default_hook hooks[] = {
+static const struct schema_defaults rows[] = {
     {S_INIT("mark"), mark}
 };
+static const struct schema_functions functions = {.defaults = rows, .n_defaults = 1};
 
 TEST(default_by_style)
 {
@@ -92,12 +94,11 @@ TEST(default_by_style)
     for (size_t i = 0; i < countof(cases); i++) {
         scoped(arena_fini) struct arena a = arena_sized(4096);
         const struct json *v = json_parse(&a, str_from(cases[i].given), NULL, NULL);
-        struct default_hooks h = {hooks, countof(hooks)};
-        struct instant now = {7};
         test_case(cases[i].name);
-        check_samez(json_text(&a, kind_default(&a, &custom, v, h, now)), cases[i].custom);
-        check_samez(json_text(&a, kind_default(&a, &builtin, v, h, now)), cases[i].native);
-        check_samez(json_text(&a, schema_default(&a, &object, v)), cases[i].custom);
+        check_samez(json_text(&a, kind_default(&a, &custom, v, &functions)), cases[i].custom);
+        check_samez(json_text(&a, kind_default(&a, &builtin, v, &functions)), cases[i].native);
+        check_samez(json_text(&a, schema_default(&a, &object, v, NULL, false)),
+                    cases[i].custom);
     }
 }
 
@@ -106,5 +107,5 @@ TEST(default_shares_what_is_whole)
     scoped(arena_fini) struct arena a = arena_sized(4096);
     const struct json *v = json_parse(&a, S("{\"b\":{\"n\":1,\"p\":1},\"l\":[]}"), NULL, NULL);
 
-    check(schema_default(&a, &object, v) == v);
+    check(schema_default(&a, &object, v, NULL, false) == v);
 }
