@@ -309,6 +309,15 @@ void step_create(struct step *s, const struct kind *kind, struct str ns,
                   write_new(s, kind, done, ctx));
 }
 
+void step_post(struct step *s, const struct client_target *t, const struct json *body,
+               step_done_fn *done, void *ctx)
+{
+    struct write *w = write_new(s, t->kind, done, ctx);
+
+    w->is_read = true; /* what it answers is not the object itself */
+    client_create(control_client(s->control), t, body, write_done, w);
+}
+
 void step_update(struct step *s, const struct kind *kind, struct str ns, struct str name,
                  struct str subresource, const struct json *body, step_done_fn *done, void *ctx)
 {

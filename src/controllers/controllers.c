@@ -4,13 +4,14 @@
 #include "controllers/controllers_priv.h"
 
 const struct controller_row controller_rows[] = {
-    {"job-controller",                "runs a Job's pods until enough have succeeded", job_start,       job_free},
+    {"job-controller",                "runs a Job's pods until enough have succeeded", job_start,       job_free      },
     {"namespace-controller",          "empties namespaces that are being deleted",     namespace_start,
-     namespace_free                                                                                             },
+     namespace_free                                                                                                   },
     {"garbage-collector-controller",  "deletes what lost its owners",                  garbage_start,
-     garbage_free                                                                                               },
+     garbage_free                                                                                                     },
+    {"scheduler",                     "binds pods to nodes",                           scheduler_start, scheduler_free},
     {"ttl-after-finished-controller", "deletes finished Jobs when their time is over",
-     ttl_start,                                                                                         ttl_free},
+     ttl_start,                                                                                         ttl_free      },
 };
 const size_t controller_n_rows = countof(controller_rows);
 

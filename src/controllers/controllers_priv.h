@@ -9,5 +9,7 @@ void *job_start(struct control *c);
 void job_free(void *state);
 void *namespace_start(struct control *c);
 void namespace_free(void *state);
+void *scheduler_start(struct control *c);
+void scheduler_free(void *state);
 void *ttl_start(struct control *c);
 void ttl_free(void *state);

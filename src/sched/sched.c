@@ -248,6 +248,11 @@ void sched_assume(struct sched *s, const struct pod *pod, struct str node)
     place(s, pod, node, true);
 }
 
+bool sched_has_pod(const struct sched *s, struct str uid)
+{
+    return map_get(&s->pods, uid) != NULL;
+}
+
 /* ---- the choice ---- */
 
 struct candidate {

@@ -29,6 +29,9 @@ void sched_remove_pod(struct sched *s, struct str uid);
 /* From the decision until the watch tells of the binding; sched_remove_pod() takes it back. */
 void sched_assume(struct sched *s, const struct pod *pod, struct str node);
 
+/* It counts against a node: bound or assumed. */
+bool sched_has_pod(const struct sched *s, struct str uid);
+
 size_t sched_n_nodes(const struct sched *s);
 
 /* Why nodes were not taken: so many of them, for one reason. */

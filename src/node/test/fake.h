@@ -200,6 +200,21 @@ static inline void fake_create(struct client *c, const struct client_target *t,
     struct fake *f = (struct fake *)c;
     struct str name = json_str(json_path(body, "metadata", "name", NULL));
 
+    if (str_eqz(t->subresource, "binding")) {
+        struct object *o = *map_get(&f->objects, fake_key(&f->arena, t->kind, t->ns, t->name));
+        struct str node = json_str(json_path(body, "target", "name", NULL));
+        const struct json *v = object_tree(o, &f->arena);
+        if (json_str(json_path(v, "spec", "nodeName", NULL)).len) {
+            fake_answer(f, NULL, done, ctx, ERR_CONFLICT);
+            return;
+        }
+        v = json_with(&f->arena, v, json_of_str(str_copy(&f->arena, node)), "spec", "nodeName",
+                      NULL);
+        buf_printf(&f->log, "bind %.*s %.*s; ", STR_ARG(t->name), STR_ARG(node));
+        fake_put(f, t->kind, t->ns, t->name, v);
+        fake_answer(f, NULL, done, ctx, ERR_OK);
+        return;
+    }
     if (!name.len)
         name = str_printf(&f->arena, "made-%d", f->n_writes);
     if (map_get(&f->objects, fake_key(&f->arena, t->kind, t->ns, name))) {
