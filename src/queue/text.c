@@ -57,8 +57,6 @@ static struct str with_suffix(struct arena *a, int64_t v, int64_t step, const ch
 
 struct str amount_text(struct arena *a, struct str resource, int64_t amount)
 {
-    if (amount == AMOUNT_UNLIMITED)
-        return S("<unlimited>");
     if (str_eq(resource, S("cpu"))) {
         if (amount % 1000)
             return str_printf(a, "%" PRId64 "m", amount);
@@ -67,6 +65,12 @@ struct str amount_text(struct arena *a, struct str resource, int64_t amount)
     if (is_binary(resource) && amount % 1024 == 0)
         return with_suffix(a, amount, 1024, "KMGTPE", "i");
     return with_suffix(a, amount, 1000, "kMGTPE", "");
+}
+
+/* For people: the ceiling has a word of its own. */
+static struct str shown(struct arena *a, struct str resource, int64_t amount)
+{
+    return amount == AMOUNT_UNLIMITED ? S("<unlimited>") : amount_text(a, resource, amount);
 }
 
 /* ---- causes ---- */
@@ -116,13 +120,13 @@ struct str queue_cause_text(struct arena *a, const struct queue_cause *c)
                           "insufficient quota for %.*s in flavor %.*s, previously considered "
                           "podsets requests (%.*s) + current podset request (%.*s) > maximum "
                           "capacity (%.*s)",
-                          STR_ARG(r), STR_ARG(f), STR_ARG(amount_text(a, r, c->before)),
-                          STR_ARG(amount_text(a, r, c->asked)),
-                          STR_ARG(amount_text(a, r, c->limit)));
+                          STR_ARG(r), STR_ARG(f), STR_ARG(shown(a, r, c->before)),
+                          STR_ARG(shown(a, r, c->asked)),
+                          STR_ARG(shown(a, r, c->limit)));
     case CAUSE_SHORT:
         return str_printf(a,
                           "insufficient unused quota for %.*s in flavor %.*s, %.*s more needed",
-                          STR_ARG(r), STR_ARG(f), STR_ARG(amount_text(a, r, c->short_by)));
+                          STR_ARG(r), STR_ARG(f), STR_ARG(shown(a, r, c->short_by)));
     case CAUSE_LOST_RACE:
         return S("Workload no longer fits after processing another workload");
     case CAUSE_OVERLAP:

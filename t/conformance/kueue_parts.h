@@ -4,3 +4,9 @@
 #include "conformance.h"
 
 conf_fn kueue_workload_finish;
+conf_fn kueue_schedule, kueue_two_cycles, kueue_schedule_afs;
+conf_fn kueue_preemption, kueue_candidates_order, kueue_fair_order, kueue_policy;
+conf_fn kueue_preemption_priority, kueue_entry_order, kueue_entry_order_fair, kueue_requeue;
+conf_fn kueue_reserve, kueue_last_assignment, kueue_entry_penalty;
+conf_fn kueue_flavor_assignment, kueue_total_requests, kueue_flavor_preference;
+conf_fn kueue_podset_reducer;
