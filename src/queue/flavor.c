@@ -566,6 +566,8 @@ static bool scan_group(const struct assign_input *in, struct assignment *as, str
 
     scan_requests(&s);
     scan_flavors(&s);
+    if (s.best_mode == POSSIBLE_NO_FIT)
+        u->attempts.len = 0;
     merge_attempts(&s, u);
     if (s.best_mode == POSSIBLE_NO_FIT) { /* only this scan's reasons stay */
         memmove(&as->causes.at[u->first_cause], &as->causes.at[first],
@@ -641,10 +643,10 @@ static void sort_attempts(const struct intern *names, struct unit *u)
     }
 }
 
-static void worst_mode(struct assigned_podset *ps)
+static void worst_mode(struct assigned_podset *ps, bool has_failed)
 {
     ps->mode = MODE_FIT;
-    if (ps->error) {
+    if (ps->error || has_failed) {
         ps->mode = MODE_NO_FIT;
         return;
     }
@@ -694,7 +696,7 @@ static bool share_out(const struct assign_input *in, struct assignment *as, stru
         }
         if (ps->n_requests && !ps->n_flavors && ps->n_causes)
             ok = false;
-        worst_mode(ps);
+        worst_mode(ps, u->has_failed);
     }
     return ok;
 }

@@ -121,8 +121,7 @@ struct str queue_cause_text(struct arena *a, const struct queue_cause *c)
                           "podsets requests (%.*s) + current podset request (%.*s) > maximum "
                           "capacity (%.*s)",
                           STR_ARG(r), STR_ARG(f), STR_ARG(shown(a, r, c->before)),
-                          STR_ARG(shown(a, r, c->asked)),
-                          STR_ARG(shown(a, r, c->limit)));
+                          STR_ARG(shown(a, r, c->asked)), STR_ARG(shown(a, r, c->limit)));
     case CAUSE_SHORT:
         return str_printf(a,
                           "insufficient unused quota for %.*s in flavor %.*s, %.*s more needed",

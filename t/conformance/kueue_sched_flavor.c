@@ -83,15 +83,19 @@ static struct queue_wl *replaced_slice(struct sched *s)
     struct queue_podset_admission *ad =
         arena_array(a, struct queue_podset_admission, json_len(totals));
     json_each (i, totals) {
-        const struct json *requests = json_getz(json_at(totals, i), "requests");
+        const struct json *o = json_at(totals, i), *requests = json_getz(o, "requests");
+        const struct json *flavors = json_getz(o, "flavors");
         struct queue_flavor_use *uses =
-            arena_array(a, struct queue_flavor_use, json_len(requests));
-        ad[i].name = json_str(json_getz(json_at(totals, i), "name"));
+            arena_array(a, struct queue_flavor_use, json_len(requests) + json_len(flavors));
+        ad[i].name = json_str(json_getz(o, "name"));
         ad[i].uses = uses;
         json_each_member (m, requests)
             uses[ad[i].n_uses++] = (struct queue_flavor_use){
-                m->name, json_str(json_get(json_getz(json_at(totals, i), "flavors"), m->name)),
-                json_i64(&m->value, 0)};
+                m->name, json_str(json_get(flavors, m->name)), json_i64(&m->value, 0)};
+        json_each_member (m, flavors)
+            if (!json_get(requests, m->name))
+                uses[ad[i].n_uses++] =
+                    (struct queue_flavor_use){m->name, json_str(&m->value), 0};
     }
     spec.name = S("older-slice");
     spec.flags = 0;
@@ -173,7 +177,7 @@ static struct json attempt_json(struct sched *s, const struct attempt *at)
     if (at->was_simulated)
         obj_setz(&o, "preemptionPossibility",
                  json_of_str(possibility_name((enum possibility)at->possibility)));
-    if (at->reason != QUEUE_NONE && queue_gate(&s->config, QUEUE_GATE_OBSERVABILITY))
+    if (at->reason != QUEUE_NONE)
         obj_setz(&o, "noFitReason", json_of_str(queue_reason_text(at->reason)));
     return obj_done(&o);
 }
@@ -318,8 +322,9 @@ static struct str error_name(const char *error)
     static const struct {
         const char *text, *name;
     } rows[] = {
-        {"no TAS cache information", "NoTASCacheInformation"},
-        {"no TAS flavor assigned",   "NoTASFlavorAssigned"  },
+        {"no TAS cache information", "NoTASCacheInformation"     },
+        {"no TAS flavor assigned",   "NoTASFlavorAssigned"       },
+        {"more than one TAS flavor", "MultipleTASFlavorsAssigned"},
     };
 
     for (size_t i = 0; error && i < countof(rows); i++)
