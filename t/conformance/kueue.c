@@ -34,7 +34,12 @@ static const struct conf_file files[] = {
     {.name = "flavor-assignment-total-requests", .run = kueue_total_requests     },
     {.name = "flavor-preference",                .run = kueue_flavor_preference  },
     {.name = "flavor-podset-reducer",            .run = kueue_podset_reducer     },
+    {.name = "priority",                         .run = kueue_priority           },
+    {.name = "resource-arithmetic",              .run = kueue_resource_arithmetic},
+    {.name = "tas-encoding",                     .run = kueue_tas_encoding       },
+    {.name = "workload-adjust-resources",        .run = kueue_adjust_resources   },
     {.name = "workload-finish",                  .run = kueue_workload_finish    },
+    {.name = "workload-requests",                .run = kueue_workload_requests  },
 };
 
 const struct conf_suite suite_kueue = {"kueue", files, countof(files)};

@@ -10,3 +10,5 @@ conf_fn kueue_preemption_priority, kueue_entry_order, kueue_entry_order_fair, ku
 conf_fn kueue_reserve, kueue_last_assignment, kueue_entry_penalty;
 conf_fn kueue_flavor_assignment, kueue_total_requests, kueue_flavor_preference;
 conf_fn kueue_podset_reducer;
+conf_fn kueue_resource_arithmetic, kueue_adjust_resources, kueue_priority;
+conf_fn kueue_workload_requests, kueue_tas_encoding;
