@@ -2,6 +2,7 @@
  *
  * A row a plugin, named as upstream names it, so that `--disable-admission` takes it out.
  */
+#include "server/run_as_priv.h"
 #include "server/write_priv.h"
 
 static const struct kind *namespace_kind(struct write *w)
@@ -39,6 +40,7 @@ struct plugin {
 
 static const struct plugin plugins[] = {
     {"NamespaceLifecycle", namespace_lifecycle, true},
+    {"RunAs",              run_as_admit,        true},
 };
 
 static bool is_disabled(const struct server *s, const char *name)

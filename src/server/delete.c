@@ -4,7 +4,7 @@
  *          └─▶ finalizers left: a deletion time, whoever owns them takes them out
  *          └─▶ neither: gone
  */
-#include "server/write_priv.h"
+#include "server/run_as_priv.h"
 
 #include "api/metadata.h"
 #include "io/io.h"
@@ -239,7 +239,7 @@ void verb_delete(struct request *r)
         request_fini(r);
         return;
     }
-    if (check_preconditions_of_delete(r) < 0) {
+    if (check_preconditions_of_delete(r) < 0 || run_as_delete(r) < 0) {
         request_fini(r);
         return;
     }

@@ -194,15 +194,18 @@ static void other(struct server *s, struct http_request *q, const struct server_
 
 void server_handle(void *server, struct http_request *q)
 {
-    struct server *s = server;
-    const struct server_user *user = authenticate(s, q);
-    enum verb verb;
+    const struct server_user *user = authenticate(server, q);
 
+    if (user && !home_waits(server, q, user))
+        front_handle(server, q, user);
+}
+
+void front_handle(struct server *s, struct http_request *q, const struct server_user *user)
+{
     struct request_info info;
     struct err err = {0};
+    enum verb verb;
 
-    if (!user)
-        return;
     if (request_parse(q->arena, q->method, q->target, &info, &err) < 0) {
         server_refuse(q, &err);
         return;

@@ -14,6 +14,12 @@ void front_count(struct request *r, int code);
 /* The cells that no single field gives, for Tables. */
 struct column_cells cells_of_kinds(void);
 
+/* front.c: a request whose asker is known. */
+void front_handle(struct server *s, struct http_request *q, const struct server_user *user);
+/* homes.c: true where the request waits for its user's namespace to be made; it is handled
+ * then. */
+bool home_waits(struct server *s, struct http_request *q, const struct server_user *user);
+
 /* authn.c: who asks; NULL after 401 was answered. In the request's arena. */
 const struct server_user *authenticate(struct server *s, struct http_request *q);
 

@@ -85,6 +85,7 @@ void server_free(struct server *s)
     if (!s)
         return;
     client_free(s->own);
+    homes_free(s);
     assert(list_empty(&s->clients));
     watches_end_all(s);
     authz_stop(s);

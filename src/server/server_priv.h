@@ -15,6 +15,8 @@
 
 struct request;
 
+#define SERVER_RUNS_CACHED 256
+
 enum verb {
     VERB_GET,
     VERB_LIST,
@@ -61,8 +63,10 @@ struct server {
     void *tap_ctx;
     struct client *own; /* for what it does by itself */
     struct authz *authz;
-    struct io_timer *ticker;     /* for the signs of life of watches */
-    struct discovery *discovery; /* documents that were made once */
+    struct homes *homes;             /* of local users */
+    int8_t runs[SERVER_RUNS_CACHED]; /* run_as.c: by kind number: 1 it does, -1 it does not */
+    struct io_timer *ticker;         /* for the signs of life of watches */
+    struct discovery *discovery;     /* documents that were made once */
 };
 
 /* In which form an answer is wanted. */
@@ -164,6 +168,7 @@ void request_begin(struct request *r);
 /* apiVersion and kind where the body has none. */
 const struct json *body_named(struct arena *a, const struct json *body, const struct kind *k);
 const struct server_user *user_copy(struct arena *a, const struct server_user *user);
+void homes_free(struct server *s);
 /* openapi.c: kinds have changed. */
 void discovery_forget(struct server *s);
 /* Watches want ticks. */

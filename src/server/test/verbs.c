@@ -32,12 +32,16 @@ static void run_until_answered(struct world *w)
     check(!w->is_waiting);
 }
 
+static bool account(void *ctx, struct str user, struct server_user *fill);
+
 static struct world *world_new(void)
 {
     struct world *w = mem_zero(1, sizeof(*w));
 
     w->io = io_sim_new(7, (struct instant){1700000000 * SECOND_NS});
-    w->server = server_new(w->io, &(struct server_config){.address = S("localhost:1")});
+    w->server = server_new(w->io, &(struct server_config){.address = S("localhost:1"),
+                                                          .account = account,
+                                                          .starter_uid = 4000000});
     w->is_waiting = true;
     server_bootstrap(w->server, ready, w);
     run_until_answered(w);
@@ -82,9 +86,39 @@ static const struct str masters[] = {S_INIT("system:masters")};
 static const struct http_peer admin = {
     .is_tls = true, .cert_name = S_INIT("admin"), .cert_groups = masters, .n_cert_groups = 1};
 
+static const struct http_peer ann = {.is_tls = true, .cert_name = S_INIT("ann")};
+static const struct http_peer bob = {.is_tls = true, .cert_name = S_INIT("bob")};
+static const struct http_peer eve = {.is_tls = true, .cert_name = S_INIT("eve")};
+static const struct {
+    const char *word;
+    const struct http_peer *peer;
+} peers[] = {
+    {"@ann", &ann},
+    {"@bob", &bob},
+    {"@eve", &eve}
+};
+
+/* ann and bob have accounts of the machine. */
+static bool account(void *ctx unused, struct str user, struct server_user *fill)
+{
+    if (!str_eqz(user, "ann") && !str_eqz(user, "bob"))
+        return false;
+    fill->has_account = true;
+    fill->account_uid = fill->account_gid = str_eqz(user, "ann") ? 1001 : 1002;
+    return true;
+}
+
 static void ask(struct world *w, struct str line)
 {
     struct str method, rest, target, body, type = S("application/json");
+    const struct http_peer *peer = &admin;
+
+    for (size_t i = 0; i < countof(peers); i++) {
+        if (str_starts(line, str_from(peers[i].word))) {
+            peer = peers[i].peer;
+            str_cut(line, ' ', &rest, &line);
+        }
+    }
 
     str_cut(line, ' ', &method, &rest);
     str_cut(rest, ' ', &target, &body);
@@ -104,7 +138,7 @@ static void ask(struct world *w, struct str line)
                            .n_headers = countof(h),
                            .body = body};
     w->is_waiting = true;
-    http_call_local(w->io, server_handle, w->server, &admin, &one, &events, w);
+    http_call_local(w->io, server_handle, w->server, peer, &one, &events, w);
     run_until_answered(w);
 }
 
@@ -133,79 +167,129 @@ TEST(conversations)
         {"made, read, gone",
          "POST " CM " {\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"v\"}}\nGET " CM
          "/a\nDELETE " CM "/a\nGET " CM "/a",
-         "201 200 200 404",                                                                                                            "configmaps \\\"a\\\" not found"               },
+         "201 200 200 404",                                                                                                                        "configmaps \\\"a\\\" not found"                                                                                      },
         {"a name is taken once",
          "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nPOST " CM
-         " {\"metadata\":{\"name\":\"a\"}}",                                                                                "201 409", "\"reason\":\"AlreadyExists\""                 },
-        {"a generated name",                               "POST " CM " {\"metadata\":{\"generateName\":\"a-\"}}\nGET " CM,
-         "201 200",                                                                                                                    "\"generateName\":\"a-\""                      },
-        {"bad names are told",                             "POST " CM " {\"metadata\":{\"name\":\"A_b\"}}",                 "422",
-         "\"field\":\"metadata.name\""                                                                                                                                                },
-        {"an unknown resource",                            "GET /api/v1/namespaces/default/things",                         "404",
-         "could not find the requested resource"                                                                                                                                      },
-        {"an unknown group",                               "GET /apis/none/v1/things",                                      "404",     "404 page not found"                           },
+         " {\"metadata\":{\"name\":\"a\"}}",                                                                                          "201 409",   "\"reason\":\"AlreadyExists\""                                                                                        },
+        {"a generated name",                                         "POST " CM " {\"metadata\":{\"generateName\":\"a-\"}}\nGET " CM,
+         "201 200",                                                                                                                                "\"generateName\":\"a-\""                                                                                             },
+        {"bad names are told",                                       "POST " CM " {\"metadata\":{\"name\":\"A_b\"}}",                 "422",
+         "\"field\":\"metadata.name\""                                                                                                                                                                                                                                   },
+        {"an unknown resource",                                      "GET /api/v1/namespaces/default/things",                         "404",
+         "could not find the requested resource"                                                                                                                                                                                                                         },
+        {"an unknown group",                                         "GET /apis/none/v1/things",                                      "404",       "404 page not found"                                                                                                  },
         {"another namespace than the path's",
-         "POST " CM " {\"metadata\":{\"name\":\"a\",\"namespace\":\"b\"}}",                                                 "400",
-         "does not match the namespace"                                                                                                                                               },
+         "POST " CM " {\"metadata\":{\"name\":\"a\",\"namespace\":\"b\"}}",                                                           "400",
+         "does not match the namespace"                                                                                                                                                                                                                                  },
         {"a namespace that is not there",
-         "POST /api/v1/namespaces/none/configmaps {\"metadata\":{\"name\":\"a\"}}",                                         "404",
-         "namespaces \\\"none\\\" not found"                                                                                                                                          },
+         "POST /api/v1/namespaces/none/configmaps {\"metadata\":{\"name\":\"a\"}}",                                                   "404",
+         "namespaces \\\"none\\\" not found"                                                                                                                                                                                                                             },
         {"a stale version is refused",
          "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nPUT " CM
-         "/a {\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"1\"}}",                                                    "201 409", "the object has been modified"                 },
+         "/a {\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"1\"}}",                                                              "201 409",   "the object has been modified"                                                                                        },
         {"without a version the last one wins",
          "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nPUT " CM
-         "/a {\"metadata\":{\"name\":\"a\"},\"data\":{\"x\":\"1\"}}",                                                       "201 200", "\"data\":{\"x\":\"1\"}"                       },
-        {"broken JSON",                                    "POST " CM " {\"metadata\":",                                    "400",     "\"reason\":\"BadRequest\""                    },
+         "/a {\"metadata\":{\"name\":\"a\"},\"data\":{\"x\":\"1\"}}",                                                                 "201 200",   "\"data\":{\"x\":\"1\"}"                                                                                              },
+        {"broken JSON",                                              "POST " CM " {\"metadata\":",                                    "400",       "\"reason\":\"BadRequest\""                                                                                           },
         {"unknown fields are refused where one is strict",
-         "POST " CM "?fieldValidation=Strict {\"metadata\":{\"name\":\"a\"},\"x\":1}",                                      "400",
-         "strict decoding error: unknown field \\\"x\\\""                                                                                                                             },
+         "POST " CM "?fieldValidation=Strict {\"metadata\":{\"name\":\"a\"},\"x\":1}",                                                "400",
+         "strict decoding error: unknown field \\\"x\\\""                                                                                                                                                                                                                },
         {"a dry run leaves nothing",
-         "POST " CM "?dryRun=All {\"metadata\":{\"name\":\"a\"}}\nGET " CM "/a",                                            "201 404", ""                                             },
+         "POST " CM "?dryRun=All {\"metadata\":{\"name\":\"a\"}}\nGET " CM "/a",                                                      "201 404",   ""                                                                                                                    },
         {"a merge patch",
          "POST " CM
          " {\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"v\",\"l\":\"w\"}}\nMERGE " CM
-         "/a {\"data\":{\"k\":null}}",                                                                                      "201 200", "\"data\":{\"l\":\"w\"}"                       },
+         "/a {\"data\":{\"k\":null}}",                                                                                                "201 200",   "\"data\":{\"l\":\"w\"}"                                                                                              },
         {"a JSON patch that does not apply",
          "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nJSON " CM
-         "/a [{\"op\":\"remove\",\"path\":\"/data/x\"}]",                                                                   "201 422", "the server rejected our request"              },
+         "/a [{\"op\":\"remove\",\"path\":\"/data/x\"}]",                                                                             "201 422",   "the server rejected our request"                                                                                     },
         {"finalizers hold it, and the last one lets go",
          "POST " CM " {\"metadata\":{\"name\":\"a\",\"finalizers\":[\"x.y/z\"]}}\nDELETE " CM
          "/a\nGET " CM "/a\nMERGE " CM "/a {\"metadata\":{\"finalizers\":null}}\nGET " CM "/a",
-         "201 200 200 200 404",                                                                                                        ""                                             },
+         "201 200 200 200 404",                                                                                                                    ""                                                                                                                    },
         {"a wrong precondition",
          "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nDELETE " CM
-         "/a {\"preconditions\":{\"uid\":\"u\"}}",                                                                          "201 409", "the UID in the precondition"                  },
+         "/a {\"preconditions\":{\"uid\":\"u\"}}",                                                                                    "201 409",   "the UID in the precondition"                                                                                         },
         {"a page and the rest",
          "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nPOST " CM
          " {\"metadata\":{\"name\":\"b\"}}\nGET " CM "?limit=1",
-         "201 201 200",                                                                                                                "\"remainingItemCount\":1"                     },
+         "201 201 200",                                                                                                                            "\"remainingItemCount\":1"                                                                                            },
         {"labels choose",
          "POST " CM " {\"metadata\":{\"name\":\"a\",\"labels\":{\"l\":\"1\"}}}\nPOST " CM
          " {\"metadata\":{\"name\":\"b\"}}\nGET " CM "?labelSelector=l%3D2",
-         "201 201 200",                                                                                                                "\"items\":[]"                                 },
+         "201 201 200",                                                                                                                            "\"items\":[]"                                                                                                        },
         {"the name is a field",
          "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nGET " CM
-         "?fieldSelector=metadata.name=a",                                                                                  "201 200", "\"name\":\"a\""                               },
-        {"other fields are not",                           "GET " CM "?fieldSelector=data.x=a",                             "400",
-         "field label not supported: data.x"                                                                                                                                          },
+         "?fieldSelector=metadata.name=a",                                                                                            "201 200",   "\"name\":\"a\""                                                                                                      },
+        {"other fields are not",                                     "GET " CM "?fieldSelector=data.x=a",                             "400",
+         "field label not supported: data.x"                                                                                                                                                                                                                             },
         {"a whole collection goes",
          "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nPOST " CM
          " {\"metadata\":{\"name\":\"b\"}}\nDELETE " CM "\nGET " CM,
-         "201 201 200 200",                                                                                                            "\"items\":[]"                                 },
+         "201 201 200 200",                                                                                                                        "\"items\":[]"                                                                                                        },
         {"a status is written apart",
          "POST " JOBS
-         " " JOB("j",                                                                                                       "") "\nMERGE " JOBS
-                          "/j/status {\"status\":{\"active\":1},\"spec\":{\"parallelism\":7}}",                   "201 200",                                       "\"status\":{\"active\":1}"},
+         " " JOB("j",                                                                                                                 "") "\nMERGE " JOBS
+                          "/j/status {\"status\":{\"active\":1},\"spec\":{\"parallelism\":7}}",                               "201 200",                                                                                                              "\"status\":{\"active\":1}"},
         {"the spec counts its generations",
-         "POST " JOBS " " JOB("j",                                                                               "") "\nMERGE " JOBS "/j {\"spec\":{\"parallelism\":3}}",
-         "201 200",               "\"generation\":2"},
-        {"a version that is to come",                              "GET " CM "?resourceVersion=999999",                                                                                             "504",
-         "ResourceVersionTooLarge"                                            },
-        {"POST to an object",                        "POST " CM "/a {}",                                                                                       "405",                                                                              "does not allow this method"                                       },
-        {"versions",                    "GET /version",                                                                                   "200",      "\"minor\":\"37\""},
-        {"health",                              "GET /readyz",                                                                                             "200",                                                                                          "ok"                                                                                                                  },
-        {"discovery",                                            "GET /apis/batch/v1",                                                                                                           "200",                 "\"name\":\"jobs/status\""},
+         "POST " JOBS " " JOB("j",                                                                                         "") "\nMERGE " JOBS "/j {\"spec\":{\"parallelism\":3}}",
+         "201 200",                                                                                        "\"generation\":2"},
+        {"nobody may without a role",                                        "@eve GET " CM,                                                                                                       "403",
+         "User \\\"eve\\\" cannot list resource \\\"configmaps\\\""                                                                 },
+        {"everybody may look around", "@eve GET /apis",                                                                "200",                                                 "\"name\":\"batch\""                                                                                     },
+        {"a local user has a namespace from the first request",
+         "@ann GET /api/v1/namespaces/u-ann/configmaps\n@ann GET " CM,                                                                                                     "200 403",            ""                                                                                                                                                                                                    },
+        {"work runs as its asker",
+         "@ann POST /apis/batch/v1/namespaces/u-ann/jobs " JOB("j",                                                                                                                       ""),                                                                                                "201",
+         "\"berth.dev/run-as\":\"{\\\"uid\\\":1001,"},
+        {"nobody says who runs it",
+         "@ann POST /apis/batch/v1/namespaces/u-ann/jobs {\"metadata\":{\"name\":\"j\","
+         "\"annotations\":{\"berth.dev/run-as\":\"{}\"}}}",                                                                                 "403",                                                                                            "is written by the server"                                                                                                                                                                                         },
+        {"nor changes it later",
+         "@ann POST /apis/batch/v1/namespaces/u-ann/jobs " JOB(
+             "j",          "") "\n@ann MERGE /apis/batch/v1/namespaces/u-ann/jobs/j "
+                      "{\"metadata\":{\"annotations\":{"
+                      "\"berth.dev/run-as\":\"{}\"}}}","201 403","is written by the server"},
+        {"it stays where it is left out, also for administrators",
+         "@ann POST /apis/batch/v1/namespaces/u-ann/jobs " JOB(
+             "j",                                                           "") "\nMERGE /apis/batch/v1/namespaces/u-ann/jobs/j "
+                      "{\"metadata\":{\"annotations\":null}}",                                                                                                                   "201 200",                                                                                                                                                                                                                                                                                                                                                                                                        "\\\"uid\\\":1001"},
+        {"another user may not change what runs, but may stop it",
+         "@ann GET /api\nPOST /apis/rbac.authorization.k8s.io/v1/namespaces/u-ann/rolebindings "
+         "{\"metadata\":{\"name\":\"b\"},\"roleRef\":{\"apiGroup\":"
+         "\"rbac.authorization.k8s.io\",\"kind\":\"ClusterRole\",\"name\":\"edit\"},"
+         "\"subjects\":[{\"kind\":\"User\",\"apiGroup\":\"rbac.authorization.k8s.io\","
+         "\"name\":\"bob\"}]}\n@ann POST /apis/batch/v1/namespaces/u-ann/jobs " JOB(
+             "j",                                                       "\"suspend\":true,") "\n@bob MERGE /apis/batch/v1/namespaces/u-ann/jobs/j "
+                                       "{\"spec\":{\"parallelism\":0}}"
+                                       "\n@bob JSON /apis/batch/v1/namespaces/u-ann/jobs/j "
+                                       "[{\"op\":\"add\",\"path\":"
+                                       "\"/spec/template/spec/containers/0/"
+                                       "args\",\"value\":[\"x\"]}]","200 201 201 200 403","may not change what runs as another user"},
+        {"nor the environment that it names",
+         "@ann GET /api\nPOST /apis/rbac.authorization.k8s.io/v1/namespaces/u-ann/rolebindings "
+         "{\"metadata\":{\"name\":\"b\"},\"roleRef\":{\"apiGroup\":"
+         "\"rbac.authorization.k8s.io\",\"kind\":\"ClusterRole\",\"name\":\"edit\"},"
+         "\"subjects\":[{\"kind\":\"User\",\"apiGroup\":\"rbac.authorization.k8s.io\","
+         "\"name\":\"bob\"}]}\n@ann POST /apis/batch/v1/namespaces/u-ann/jobs {\"metadata\":{"
+         "\"name\":\"j\"},\"spec\":{\"template\":{\"spec\":{\"restartPolicy\":\"Never\","
+         "\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"envFrom\":[{\"configMapRef\":{"
+         "\"name\":\"env\"}}]}]}}}}\n@bob POST /api/v1/namespaces/u-ann/configmaps "
+         "{\"metadata\":{"
+         "\"name\":\"env\"}}\n@bob POST /api/v1/namespaces/u-ann/configmaps {\"metadata\":{"
+         "\"name\":\"other\"}}",                                                                                                                     "200 201 201 403 201",                                                              "\"name\":\"other\""                                                                                                                                                                                                                        },
+        {"may I?",
+         "@eve POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews {\"spec\":{"
+         "\"resourceAttributes\":{\"verb\":\"get\",\"resource\":\"pods\",\"namespace\":"
+         "\"default\"}}}",                                                                                       "201",                                                                                                                   "\"allowed\":false"                                                                                               },
+        {"who am I?",                                                          "@eve POST /apis/authentication.k8s.io/v1/selfsubjectreviews {}",                                                                                                                  "201",
+         "\"username\":\"eve\""                                                                                                                                                   },
+        {"a version that is to come",                                                          "GET " CM "?resourceVersion=999999",                                                                                                               "504",
+         "ResourceVersionTooLarge"},
+        {"POST to an object",                                                          "POST " CM "/a {}",                                                                                               "405",              "does not allow this method"},
+        {"versions",                                                          "GET /version",                                                                                                       "200",                                       "\"minor\":\"37\""                                                                                                                                                        },
+        {"health",                                                          "GET /readyz",                                                                                                                "200",                                                    "ok"                                                                                                                                                                                                 },
+        {"discovery",                                                          "GET /apis/batch/v1",                                                                                                                  "200",                                                       "\"name\":\"jobs/status\""},
     };
     scoped(arena_fini) struct arena a = {0};
 
