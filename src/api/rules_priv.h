@@ -22,3 +22,25 @@ column_cell_fn cell_age, cell_created_at, cell_namespace_status, cell_node_statu
     cell_node_roles;
 column_cell_fn cell_job_status, cell_job_completions, cell_job_duration;
 column_cell_fn cell_pod_ready, cell_pod_status, cell_pod_restarts;
+
+/* cells_workload.c */
+column_cell_fn cell_job_containers, cell_job_images, cell_job_selector,
+    cell_cron_job_containers, cell_cron_job_images, cell_cron_job_selector,
+    cell_cron_job_timezone, cell_cron_job_suspend, cell_cron_job_active,
+    cell_cron_job_last_schedule, cell_pod_ip, cell_pod_node, cell_pod_nominated_node,
+    cell_pod_readiness_gates, cell_pod_template_containers, cell_pod_template_images,
+    cell_pod_template_labels, cell_node_internal_ip, cell_node_external_ip, cell_node_os_image,
+    cell_node_kernel_version, cell_node_container_runtime;
+/* Labels as `a=b,c=d`, or "<none>". */
+struct json labels_cell(struct arena *a, const struct json *labels);
+
+/* cells_object.c */
+column_cell_fn cell_event_first_seen, cell_event_last_seen, cell_event_object,
+    cell_event_source, cell_event_message, cell_event_count, cell_config_map_data,
+    cell_secret_data, cell_service_cluster_ip, cell_service_external_ip, cell_service_ports,
+    cell_service_selector, cell_pvc_status, cell_pvc_capacity, cell_pvc_access_modes,
+    cell_pvc_storage_class, cell_pvc_attributes_class, cell_pvc_volume_mode,
+    cell_resource_quota_request, cell_resource_quota_limit, cell_binding_role,
+    cell_binding_users, cell_binding_groups, cell_binding_service_accounts,
+    cell_resource_claim_state, cell_policy_validations, cell_policy_param_kind,
+    cell_policy_param_ref;

@@ -82,6 +82,16 @@ static struct json path_cell(struct arena *a, const struct kind_column *c,
     return column_cell(a, c->type, v, now);
 }
 
+/* What a built-in printer shows of an absent field. */
+static struct json zero_cell(struct str type)
+{
+    if (str_eq(type, S("integer")) || str_eq(type, S("number")))
+        return json_of_i64(0);
+    if (str_eq(type, S("boolean")))
+        return json_of_bool(false);
+    return json_of_z("");
+}
+
 static struct json cell_of(struct arena *a, const struct kind *k, const struct kind_column *c,
                            struct column_cells cells, const struct json *object,
                            struct instant now)
@@ -95,7 +105,8 @@ static struct json cell_of(struct arena *a, const struct kind *k, const struct k
         const struct json *v = jsonpath_first(a, object, c->path);
         return v ? *v : json_of_null();
     }
-    return path_cell(a, c, object, now);
+    struct json cell = path_cell(a, c, object, now);
+    return cell.type == JSON_NULL && k->style == KIND_NATIVE ? zero_cell(c->type) : cell;
 }
 
 const struct json *columns_row(struct arena *a, const struct kind *k, struct column_cells cells,
