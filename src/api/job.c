@@ -68,10 +68,21 @@ static const struct json *generate_selector(struct arena *a, const struct json *
     return json_with(a, tree, obj_done(&wanted), "spec", "selector", "matchLabels", NULL);
 }
 
+/* A Job that names a queue waits for it: Kueue's mutating webhook (Kueue reference 8.1). */
+static const struct json *hold_for_queue(struct arena *a, const struct json *tree)
+{
+    const struct json *labels = json_path(tree, "metadata", "labels", NULL);
+
+    if (json_str(json_getz(labels, "kueue.x-k8s.io/queue-name")).len == 0)
+        return tree;
+    return json_with(a, tree, json_of_bool(true), "spec", "suspend", NULL);
+}
+
 const struct json *job_prepare(const struct api_prepare *p, const struct json *tree)
 {
     if (p->old)
         return tree;
+    tree = hold_for_queue(p->arena, tree);
     if (!json_bool(json_path(tree, "spec", "manualSelector", NULL), false))
         tree = generate_selector(p->arena, tree);
     return tree;

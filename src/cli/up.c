@@ -20,6 +20,7 @@
 #include "controllers/controllers.h"
 #include "http/http.h"
 #include "io/io.h"
+#include "node/hollow.h"
 #include "server/server.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:6443"
@@ -37,6 +38,7 @@ struct up {
     struct client *client;
     struct control *control;
     struct controllers *controllers;
+    struct hollow *hollow;
     struct io_signal *signals[2];
     FILE *audit;
     struct err err;
@@ -145,6 +147,28 @@ static int start_controllers(struct up *u)
     return u->controllers ? 0 : -1;
 }
 
+static void hollow_made(void *ctx, const struct err *err)
+{
+    struct up *u = ctx;
+
+    if (err) {
+        u->err = *err;
+        fail(u);
+    }
+}
+
+static int start_nodes(struct up *u)
+{
+    int64_t n = 0;
+
+    if (!cli_number(u->args, "hollow-nodes", 0, HOLLOW_MAX_NODES, &n))
+        return err_set(&u->err, ERR_INVALID, "--hollow-nodes takes a number");
+    u->hollow = hollow_new(u->control);
+    if (n)
+        hollow_make_nodes(u->client, (int)n, hollow_made, u);
+    return 0;
+}
+
 static void defaults_made(void *ctx, const struct err *err)
 {
     struct up *u = ctx;
@@ -167,7 +191,7 @@ static void bootstrapped(void *ctx, const struct err *err)
 
     if (err)
         u->err = *err;
-    if (err || listen_all(u) < 0 || start_controllers(u) < 0) {
+    if (err || listen_all(u) < 0 || start_controllers(u) < 0 || start_nodes(u) < 0) {
         fail(u);
         return;
     }
@@ -185,6 +209,7 @@ static void close_all(struct up *u)
         io_signal_free(u->signals[i]);
     http_server_free(u->local);
     http_server_free(u->secure);
+    hollow_free(u->hollow);
     control_free(u->control);
     controllers_free(u->controllers);
     client_free(u->client);

@@ -5,6 +5,7 @@
 
 const struct controller_row controller_rows[] = {
     {"job-controller",                "runs a Job's pods until enough have succeeded", job_start,       job_free      },
+    {"kueue",                         "queues Jobs for quota and admits them",         kueue_start,     kueue_free    },
     {"namespace-controller",          "empties namespaces that are being deleted",     namespace_start,
      namespace_free                                                                                                   },
     {"garbage-collector-controller",  "deletes what lost its owners",                  garbage_start,

@@ -13,3 +13,13 @@ void *scheduler_start(struct control *c);
 void scheduler_free(void *state);
 void *ttl_start(struct control *c);
 void ttl_free(void *state);
+
+void *kueue_start(struct control *c);
+void kueue_free(void *state);
+/* Parts of the one above. */
+void *job_workload_start(struct control *c);
+void job_workload_free(void *state);
+struct admit;
+struct queue_status;
+struct queue_status *queue_status_new(struct control *c, struct admit *admit);
+void queue_status_free(struct queue_status *qs);

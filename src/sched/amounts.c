@@ -162,7 +162,7 @@ void amounts_of_pod(struct resources *r, const struct pod_spec *spec, struct amo
     amounts_fini(&whole);
 }
 
-struct str amount_text(struct arena *a, size_t id, int64_t n)
+struct str sched_amount_text(struct arena *a, size_t id, int64_t n)
 {
     bool is_binary = id == RESOURCE_MEMORY && n % 1024 == 0;
     struct quantity q = quantity_of(n, id == RESOURCE_CPU ? QUANTITY_MILLI : 0,

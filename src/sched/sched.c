@@ -442,9 +442,10 @@ static struct str say(struct choosing *c)
             continue;
         uint32_t id = *map_get(&c->s->resources.ids, r->resource);
         buf_printf(&out, " %.*s: %.*s asked, at most %.*s of %.*s free (node %.*s).",
-                   STR_ARG(r->resource), STR_ARG(amount_text(c->arena, id, r->asked)),
-                   STR_ARG(amount_text(c->arena, id, MAX(r->best_free, INT64_C(0)))),
-                   STR_ARG(amount_text(c->arena, id, r->best_size)), STR_ARG(r->best_node));
+                   STR_ARG(r->resource), STR_ARG(sched_amount_text(c->arena, id, r->asked)),
+                   STR_ARG(sched_amount_text(c->arena, id, MAX(r->best_free, INT64_C(0)))),
+                   STR_ARG(sched_amount_text(c->arena, id, r->best_size)),
+                   STR_ARG(r->best_node));
     }
     return buf_str(&out);
 }

@@ -1,0 +1,458 @@
+/* admit.c - runs the cycle and writes what it decides
+ *
+ * One key, "cycle": its reconcile runs once all caches are there, feeds the engine with all
+ * there is, and from then on events feed it. Writes do not hold the cycle up.
+ */
+#include "controllers/admit.h"
+
+#include "controllers/controllers_priv.h"
+#include "controllers/workload_edit.h"
+
+#include "api/kinds.h"
+#include "io/io.h"
+#include "object/object.h"
+#include "queue/load.h"
+#include "queue/queue.h"
+#include "value/quantity.h"
+
+#define CYCLES_A_TURN 16 /* then others get their turn */
+
+/* What the engine knows, in the order in which it is told at first. */
+static const struct kind *const fed[] = {
+    &kind_namespace,         &kind_kueue_resource_flavor,
+    &kind_kueue_topology,    &kind_kueue_admission_check,
+    &kind_kueue_cohort,      &kind_kueue_cluster_queue,
+    &kind_kueue_local_queue, &kind_kueue_workload,
+};
+
+struct feed {
+    struct admit *admit;
+    size_t which; /* in fed[] */
+};
+
+struct listener {
+    admit_changed_fn *fn;
+    void *ctx;
+};
+
+struct admit {
+    struct control *control;
+    struct controller *controller;
+    struct cache *caches[countof(fed)];
+    struct feed feeds[countof(fed)];
+    struct cache_index *by_queue; /* Workloads by "ns/queue" */
+    struct cache_index *by_cq;    /* LocalQueues by ClusterQueue */
+    struct queue_engine *engine;
+    struct queue_config config;
+    struct queue_loader loader;
+    VEC(struct listener) listeners;
+    struct list writes; /* under way */
+    bool has_started;
+};
+
+enum { FED_WORKLOAD = countof(fed) - 1, FED_LQ = FED_WORKLOAD - 1, FED_CQ = FED_LQ - 1 };
+
+/* ---- feeding the engine ---- */
+
+static struct instant now_of(struct admit *ad)
+{
+    return io_now(control_io(ad->control));
+}
+
+static void wake_cycle(struct admit *ad)
+{
+    controller_queue(ad->controller, S("cycle"));
+}
+
+static void put(struct admit *ad, struct arena *a, const struct json *tree)
+{
+    queue_put_object(ad->engine, a, tree, &ad->loader, now_of(ad));
+}
+
+/* Workloads of a LocalQueue that is new, or points elsewhere now. */
+static void put_workloads_of(struct admit *ad, struct str lq_path)
+{
+    scoped(arena_fini) struct arena a = arena_sized(16 << 10);
+    struct object *const *list;
+    size_t n = cache_indexed(ad->by_queue, lq_path, &list);
+
+    for (size_t i = 0; i < n; i++) {
+        put(ad, &a, object_tree(list[i], &a));
+        arena_reset(&a);
+    }
+}
+
+static void put_workloads_of_cq(struct admit *ad, struct str cq)
+{
+    struct object *const *list;
+    size_t n = cache_indexed(ad->by_cq, cq, &list);
+
+    for (size_t i = 0; i < n; i++)
+        put_workloads_of(ad, object_path(list[i]));
+}
+
+static void take_away(struct admit *ad, size_t which, struct object *o)
+{
+    struct object_key key = object_key(o);
+    const struct kind *k = fed[which];
+
+    if (k == &kind_namespace)
+        queue_delete_namespace(ad->engine, key.name);
+    else if (k == &kind_kueue_resource_flavor)
+        queue_delete_flavor(ad->engine, key.name);
+    else if (k == &kind_kueue_topology)
+        queue_delete_topology(ad->engine, key.name);
+    else if (k == &kind_kueue_admission_check)
+        queue_delete_check(ad->engine, key.name);
+    else if (k == &kind_kueue_cohort)
+        queue_delete_cohort(ad->engine, key.name);
+    else if (k == &kind_kueue_cluster_queue)
+        queue_delete_cq(ad->engine, key.name);
+    else if (k == &kind_kueue_local_queue)
+        queue_delete_lq(ad->engine, key.ns, key.name);
+    else
+        queue_delete_workload(ad->engine, object_path(o));
+}
+
+static bool same_queue(struct cache_event *e)
+{
+    return e->old && json_eq(json_path(cache_event_old(e), "spec", "clusterQueue", NULL),
+                             json_path(cache_event_now(e), "spec", "clusterQueue", NULL));
+}
+
+static void tell_listeners(struct admit *ad, struct str cq)
+{
+    vec_each (i, &ad->listeners)
+        ad->listeners.at[i].fn(ad->listeners.at[i].ctx, cq);
+}
+
+static void fed_changed(void *ctx, struct cache_event *e)
+{
+    struct feed *f = ctx;
+    struct admit *ad = f->admit;
+
+    if (!ad->has_started)
+        return;
+    if (e->now)
+        put(ad, e->arena, cache_event_now(e));
+    else
+        take_away(ad, f->which, e->old);
+    if (e->now && f->which == FED_LQ && !same_queue(e))
+        put_workloads_of(ad, object_path(e->now));
+    if (e->now && f->which == FED_CQ && !e->old)
+        put_workloads_of_cq(ad, object_key(e->now).name);
+    tell_listeners(ad, S(""));
+    wake_cycle(ad);
+}
+
+static void feed_all(struct admit *ad)
+{
+    scoped(arena_fini) struct arena a = arena_sized(64 << 10);
+
+    for (size_t k = 0; k < countof(fed); k++)
+        cache_each(i, ad->caches[k])
+        {
+            put(ad, &a, object_tree(cache_at(ad->caches[k], i), &a));
+            arena_reset(&a);
+        }
+    ad->has_started = true;
+    tell_listeners(ad, S(""));
+}
+
+/* ---- writing ---- */
+
+enum write_kind { WRITE_ADMISSION, WRITE_EVICTION, WRITE_PENDING };
+
+struct write {
+    struct list in_writes;
+    struct admit *admit;
+    struct arena arena;
+    enum write_kind kind;
+    struct str key, preemptor;
+    struct object *object; /* for events */
+    struct str event, event_type, note;
+};
+
+static void write_free(struct write *w)
+{
+    list_del(&w->in_writes);
+    object_unref(w->object);
+    arena_fini(&w->arena);
+    free(w);
+}
+
+static void written(void *ctx, const struct client_answer *answer)
+{
+    struct write *w = ctx;
+    struct admit *ad = w->admit;
+
+    if (answer->err && answer->err->code == ERR_CANCELED)
+        return; /* freed with the rest */
+    if (answer->err) {
+        bool is_gone = answer->err->code == ERR_NOT_FOUND;
+        log_debug("admission write failed", "workload=%.*s why=\"%s\"", STR_ARG(w->key),
+                  answer->err->text);
+        if (w->kind == WRITE_ADMISSION)
+            queue_admission_failed(ad->engine, w->key, is_gone, now_of(ad));
+        if (w->kind == WRITE_EVICTION)
+            queue_preemption_failed(ad->engine, w->preemptor, w->key, now_of(ad));
+        wake_cycle(ad);
+    } else if (w->event.len) {
+        control_event(ad->control, w->object, str_z(&w->arena, w->event_type),
+                      str_z(&w->arena, w->event), "%.*s", STR_ARG(w->note));
+    }
+    write_free(w);
+}
+
+static struct write *write_new(struct admit *ad, enum write_kind kind, struct object *o)
+{
+    struct write *w = mem_zero(1, sizeof(*w));
+
+    *w = (struct write){.admit = ad, .kind = kind, .arena = arena_sized(8 << 10)};
+    w->object = object_ref(o);
+    w->key = object_path(o);
+    list_add(&ad->writes, &w->in_writes);
+    return w;
+}
+
+static void send(struct write *w, const struct workload_edit *e, bool is_loose)
+{
+    struct object_key key = object_key(w->object);
+    struct client_target t = {.kind = &kind_kueue_workload,
+                              .ns = key.ns,
+                              .name = key.name,
+                              .subresource = S("status")};
+    struct workload_request r =
+        workload_request(e, (struct workload_request_options){.is_loose = is_loose});
+
+    client_patch(control_client(w->admit->control), &t, r.type, r.body, &r.options, written, w);
+}
+
+/* ---- admissions ---- */
+
+struct str admit_amount_text(struct arena *a, struct str resource, int64_t amount)
+{
+    bool is_cpu = str_eq(resource, S("cpu"));
+    bool is_bytes = str_eq(resource, S("memory")) || str_eq(resource, S("ephemeral-storage")) ||
+                    str_starts(resource, S("hugepages-"));
+    struct quantity q = quantity_of(amount, is_cpu ? QUANTITY_MILLI : 0,
+                                    is_bytes ? QUANTITY_BINARY_SI : QUANTITY_DECIMAL_SI);
+
+    return quantity_text(a, &q);
+}
+
+static struct kueue_pod_set_assignment assignment_of(struct arena *a,
+                                                     const struct queue_assigned_podset *p)
+{
+    struct kueue_pod_set_assignment out = {0};
+    struct str_entry *flavors = arena_array(a, struct str_entry, p->n_flavors + 1);
+    struct str_entry *usage = arena_array(a, struct str_entry, p->n_requests + 1);
+
+    for (size_t i = 0; i < p->n_flavors; i++)
+        flavors[i] = (struct str_entry){p->flavors[i].resource, p->flavors[i].flavor};
+    for (size_t i = 0; i < p->n_requests; i++)
+        usage[i] = (struct str_entry){
+            p->requests[i].resource,
+            admit_amount_text(a, p->requests[i].resource, p->requests[i].amount)};
+    SET(&out, name, p->name);
+    if (p->n_flavors)
+        SET(&out, flavors, (struct str_map){flavors, p->n_flavors});
+    if (p->n_requests)
+        SET(&out, resource_usage, (struct str_map){usage, p->n_requests});
+    SET(&out, count, p->count);
+    return out;
+}
+
+static struct kueue_admission *admission_of(struct arena *a, const struct queue_decision *d)
+{
+    struct kueue_admission *out = arena_new(a, struct kueue_admission);
+    struct kueue_pod_set_assignment *sets =
+        arena_array(a, struct kueue_pod_set_assignment, d->n_podsets + 1);
+
+    for (size_t i = 0; i < d->n_podsets; i++)
+        sets[i] = assignment_of(a, &d->podsets[i]);
+    SET(out, cluster_queue, d->cq);
+    SET(out, pod_set_assignments, (struct kueue_pod_set_assignment_list){sets, d->n_podsets});
+    return out;
+}
+
+static void write_admission(struct admit *ad, struct object *o, const struct queue_decision *d)
+{
+    struct write *w = write_new(ad, WRITE_ADMISSION, o);
+    struct arena *a = &w->arena;
+    struct workload_edit e = workload_edit(a, object_view(o, a), now_of(ad));
+    struct span waited = instant_sub(e.now, e.was->metadata->creation_timestamp);
+
+    workload_reserve(&e, admission_of(a, d));
+    if (d->n_checks == 0)
+        workload_sync_admitted(&e);
+    w->event_type = S("Normal");
+    w->event = d->n_checks ? S("QuotaReserved") : S("Admitted");
+    w->note = str_printf(a, "%s by ClusterQueue %.*s, wait time since queued was %" PRId64 "s",
+                         d->n_checks ? "Quota reserved" : "Admitted", STR_ARG(d->cq),
+                         MAX(waited.ns, INT64_C(0)) / SECOND_NS);
+    send(w, &e, false);
+}
+
+/* ---- evictions ---- */
+
+static struct str victim_message(struct arena *a, const struct queue_decision *d,
+                                 const struct queue_victim *v, const struct object *preemptor)
+{
+    static const char *const how[] = {
+        [IN_CLUSTER_QUEUE] = "prioritization in the ClusterQueue",
+        [IN_COHORT_RECLAMATION] = "reclamation within the cohort",
+        [IN_COHORT_FAIR_SHARING] = "Fair Sharing within the cohort",
+        [IN_COHORT_BORROWING] = "reclamation within the cohort while borrowing",
+    };
+
+    (void)d;
+    return str_printf(
+        a, "Preempted to accommodate a workload (UID: %.*s, JobUID: UNKNOWN) due to %s",
+        STR_ARG(preemptor ? object_uid(preemptor) : S("UNKNOWN")), how[v->reason]);
+}
+
+static void write_eviction(struct admit *ad, const struct queue_decision *d,
+                           const struct queue_victim *v, struct object *preemptor)
+{
+    struct object *o = cache_find(ad->caches[FED_WORKLOAD], v->key);
+
+    if (!o || v->is_under_way)
+        return;
+    struct write *w = write_new(ad, WRITE_EVICTION, o);
+    struct arena *a = &w->arena;
+    struct workload_edit e = workload_edit(a, object_view(o, a), now_of(ad));
+    struct str message = victim_message(a, d, v, preemptor);
+    struct str reason = queue_victim_reason_text(v->reason);
+    w->preemptor = str_copy(a, d->key);
+    workload_set_condition(&e, S("Preempted"), true, reason, message);
+    workload_evict_edit(&e, S("Preempted"), message, S(""));
+    w->event_type = S("Normal");
+    w->event = S("EvictedDueToPreempted");
+    w->note = message;
+    send(w, &e, true);
+}
+
+/* ---- waiting ---- */
+
+static void write_pending(struct admit *ad, struct object *o, const struct queue_decision *d)
+{
+    struct write *w = write_new(ad, WRITE_PENDING, o);
+    struct arena *a = &w->arena;
+    const struct kueue_workload *wl = object_view(o, a);
+    struct workload_edit e = workload_edit(a, wl, now_of(ad));
+    struct str message = queue_message(a, d->outcome, d->causes, d->n_causes, d->n_victims);
+
+    if (d->reason != QUEUE_NONE)
+        workload_unreserve(&e, queue_reason_text(d->reason), message);
+    if (!e.has_changed) {
+        write_free(w);
+        return;
+    }
+    w->event_type = S("Normal");
+    w->event = S("Pending");
+    w->note = message;
+    send(w, &e, false);
+}
+
+static void write_decision(struct admit *ad, const struct queue_decision *d)
+{
+    struct object *o = cache_find(ad->caches[FED_WORKLOAD], d->key);
+
+    if (!o)
+        return; /* its deletion is on its way to the engine */
+    if (d->outcome == OUTCOME_ADMITTED) {
+        write_admission(ad, o, d);
+        return;
+    }
+    for (size_t i = 0; i < d->n_victims; i++)
+        write_eviction(ad, d, &d->victims[i], o);
+    write_pending(ad, o, d);
+}
+
+/* ---- the cycle ---- */
+
+static int cycle(struct step *s, struct err *err)
+{
+    struct admit *ad = s->ctx;
+    struct instant next = {0};
+
+    (void)err;
+    if (!ad->has_started)
+        feed_all(ad);
+    for (int n = 0; queue_has_heads(ad->engine, s->now, &next); n++) {
+        if (n == CYCLES_A_TURN) {
+            step_again(s, (struct span){1});
+            return 0;
+        }
+        struct queue_plan plan = queue_cycle(ad->engine, s->arena, s->now);
+        for (size_t i = 0; i < plan.len; i++) {
+            write_decision(ad, &plan.at[i]);
+            tell_listeners(ad, plan.at[i].cq);
+        }
+    }
+    if (instant_is_set(next))
+        step_again(s, instant_sub(next, s->now));
+    return 0;
+}
+
+/* ---- wiring ---- */
+
+static void queue_keys(struct object *o, const struct json *tree, struct cache_keys *out)
+{
+    struct str queue = json_str(json_path(tree, "spec", "queueName", NULL));
+
+    vec_push(&out->keys,
+             str_printf(out->arena, "%.*s/%.*s", STR_ARG(object_key(o).ns), STR_ARG(queue)));
+}
+
+static void cq_keys(struct object *o, const struct json *tree, struct cache_keys *out)
+{
+    (void)o;
+    vec_push(&out->keys, json_str(json_path(tree, "spec", "clusterQueue", NULL)));
+}
+
+struct admit *admit_new(struct control *c)
+{
+    struct admit *ad = mem_zero(1, sizeof(*ad));
+
+    ad->control = c;
+    list_init(&ad->writes);
+    ad->config = queue_config_default();
+    ad->engine = queue_new(&ad->config);
+    ad->loader = (struct queue_loader){.config = &ad->config};
+    ad->controller = controller_new(
+        c, &(struct controller_config){
+               .name = "admission", .reconcile = cycle, .ctx = ad, .max_busy = 1});
+    for (size_t i = 0; i < countof(fed); i++) {
+        ad->caches[i] = control_cache(c, fed[i]);
+        ad->feeds[i] = (struct feed){ad, i};
+    }
+    ad->by_queue = cache_index(ad->caches[FED_WORKLOAD], "queue", queue_keys);
+    ad->by_cq = cache_index(ad->caches[FED_LQ], "clusterQueue", cq_keys);
+    for (size_t i = 0; i < countof(fed); i++)
+        cache_subscribe(ad->caches[i], fed_changed, &ad->feeds[i]);
+    wake_cycle(ad);
+    return ad;
+}
+
+void admit_free(struct admit *ad)
+{
+    if (!ad)
+        return;
+    list_each (p, &ad->writes)
+        write_free(list_item(p, struct write, in_writes));
+    queue_free(ad->engine);
+    vec_fini(&ad->listeners);
+    free(ad);
+}
+
+struct queue_engine *admit_engine(struct admit *ad)
+{
+    return ad->engine;
+}
+
+void admit_on_change(struct admit *ad, admit_changed_fn *fn, void *ctx)
+{
+    vec_push(&ad->listeners, (struct listener){fn, ctx});
+}

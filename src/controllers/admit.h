@@ -1,0 +1,25 @@
+/* admit.h - the quota engine among the controllers
+ *
+ *     caches ──▶ engine (queue/) ──▶ cycle ──▶ plan ──▶ admissions, evictions, pending
+ * conditions
+ *
+ * The engine is fed from caches; a cycle runs whenever there is a head to look at. What it
+ * decides is written at once; a write that fails is told to the engine, which looks again.
+ */
+#pragma once
+
+#include "json/json.h"
+
+struct admit;
+struct control;
+struct queue_engine;
+
+struct admit *admit_new(struct control *c);
+void admit_free(struct admit *ad); /* after control_free(); accepts NULL */
+/* The engine, to look into. */
+struct queue_engine *admit_engine(struct admit *ad);
+/* Called after every cycle with the ClusterQueue whose numbers may have changed ("" any). */
+typedef void admit_changed_fn(void *ctx, struct str cq);
+void admit_on_change(struct admit *ad, admit_changed_fn *fn, void *ctx);
+/* A quantity of a resource as Kueue writes it: cpu in milli-units, memory in binary units. */
+struct str admit_amount_text(struct arena *a, struct str resource, int64_t amount);

@@ -1,0 +1,34 @@
+/* kueue.c - everything that queues Jobs for quota, as one controller of the table */
+#include "controllers/controllers_priv.h"
+
+#include "controllers/admit.h"
+#include "controllers/workload.h"
+
+struct kueue {
+    struct admit *admit;
+    struct queue_status *status;
+    struct workloads *workloads;
+    void *jobs;
+};
+
+void *kueue_start(struct control *c)
+{
+    struct kueue *k = mem_zero(1, sizeof(*k));
+
+    k->admit = admit_new(c);
+    k->status = queue_status_new(c, k->admit);
+    k->workloads = workloads_new(c);
+    k->jobs = job_workload_start(c);
+    return k;
+}
+
+void kueue_free(void *state)
+{
+    struct kueue *k = state;
+
+    job_workload_free(k->jobs);
+    workloads_free(k->workloads);
+    queue_status_free(k->status);
+    admit_free(k->admit);
+    free(k);
+}
