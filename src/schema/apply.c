@@ -1,0 +1,475 @@
+/* apply.c - managedFields through a write, and an apply from its config to the next object */
+#include "schema/apply.h"
+
+#include "schema/managed_priv.h"
+#include "value/time.h"
+
+#define KUBECTL "kubectl"
+#define BEFORE_FIRST_APPLY "before-first-apply"
+#define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
+#define LAST_APPLIED_MAX (256 << 10) /* bytes; upstream's limit on all annotations */
+#define CONFLICTS_MAX 1000           /* causes that are told */
+
+/* ---- what is never tracked ---- */
+
+#define FIELD(field_)                                                                          \
+    {                                                                                          \
+        .e = {.kind = ELEMENT_FIELD, .name = S_INIT(field_)}, .is_member = true                \
+    }
+
+static const struct fieldset_entry untracked_metadata[] = {
+    FIELD("clusterName"),
+    FIELD("creationTimestamp"),
+    FIELD("generation"),
+    FIELD("managedFields"),
+    FIELD("name"),
+    FIELD("namespace"),
+    FIELD("resourceVersion"),
+    FIELD("selfLink"),
+    FIELD("uid"),
+};
+static const struct fieldset_entry untracked_entries[] = {
+    FIELD("apiVersion"),
+    FIELD("kind"),
+    {.e = {.kind = ELEMENT_FIELD, .name = S_INIT("metadata")},
+              .below = {untracked_metadata, countof(untracked_metadata)},
+              .is_member = true},
+};
+static const struct fieldset untracked = {untracked_entries, countof(untracked_entries)};
+
+/* ---- what endpoints ignore ---- */
+
+struct reset {
+    const char *group, *kind, *subresource; /* NULL: any */
+    const char *paths[4];                   /* "a.b" */
+};
+
+/* The first row that fits counts. */
+static const struct reset resets[] = {
+    {"",                "Pod",           "status",   {"spec", "metadata.deletionTimestamp", "metadata.ownerReferences"}},
+    {"resource.k8s.io", "ResourceClaim", "status",   {"metadata", "spec"}                                              },
+    {NULL,              NULL,            "status",   {"spec"}                                                          },
+    {"",                "Namespace",     "finalize", {"status"}                                                        },
+    {NULL,              NULL,            "",         {"status"}                                                        },
+};
+
+static struct fieldset with_path(struct arena *a, struct fieldset set, const char *path)
+{
+    struct str head, rest = str_from(path);
+    struct element e[4];
+    size_t n = 0;
+
+    for (bool is_more = true; is_more; n++) {
+        is_more = str_cut(rest, '.', &head, &rest);
+        e[n] = element_field(head);
+    }
+    return fieldset_with(a, set, e, n);
+}
+
+struct fieldset apply_reset(struct arena *a, const struct kind *kind, struct str subresource)
+{
+    struct fieldset set = {0};
+
+    if (!kind->status && subresource.len == 0)
+        return set;
+    for (size_t i = 0; i < countof(resets); i++) {
+        const struct reset *r = &resets[i];
+        if (!str_eqz(subresource, r->subresource) ||
+            (r->kind && (!str_eqz(kind->kind, r->kind) || !str_eqz(kind->group, r->group))))
+            continue;
+        for (size_t p = 0; p < countof(r->paths) && r->paths[p]; p++)
+            set = with_path(a, set, r->paths[p]);
+        if (kind->style == KIND_CUSTOM && subresource.len)
+            set = with_path(a, set, "metadata");
+        return set;
+    }
+    return set;
+}
+
+/* ---- versions ---- */
+
+struct at_versions {
+    const struct apply_write *w;
+    struct versions v;
+};
+
+static const struct kind *kind_at(const struct apply_write *w, struct str version)
+{
+    if (str_eq(w->kind->api_version, version))
+        return w->kind;
+    if (!w->versions || !w->versions->kind)
+        return NULL;
+    return w->versions->kind(w->versions->ctx, w->kind, version);
+}
+
+static const struct schema *schema_at(void *ctx, struct str version)
+{
+    const struct at_versions *at = ctx;
+    const struct kind *kind = kind_at(at->w, version);
+
+    return kind ? kind->schema : NULL;
+}
+
+static const struct json *convert_at(void *ctx, struct arena *a, const struct json *v,
+                                     struct str from, struct str to, struct err *err)
+{
+    const struct at_versions *at = ctx;
+    const struct apply_versions *versions = at->w->versions;
+
+    if (!versions || !versions->convert)
+        return v;
+    return versions->convert(versions->ctx, a, v, kind_at(at->w, from), kind_at(at->w, to),
+                             err);
+}
+
+static struct fieldset ignored_at(void *ctx, struct str version)
+{
+    const struct at_versions *at = ctx;
+
+    (void)version; /* the same names in all versions */
+    return at->w->reset;
+}
+
+/* ---- one write under way ---- */
+
+struct work {
+    struct arena *a;
+    const struct apply_write *w;
+    struct at_versions at;
+    struct managed managed;
+    struct managers managers;
+};
+
+static void begin(struct work *k, struct arena *a, const struct apply_write *w)
+{
+    *k = (struct work){.a = a, .w = w};
+    k->at.w = w;
+    k->at.v = (struct versions){NULL, schema_at, convert_at, ignored_at};
+}
+
+static struct managers_write write_of(struct work *k, struct str id, const struct json *live,
+                                      bool force)
+{
+    k->at.v.ctx = &k->at;
+    return (struct managers_write){.versions = &k->at.v,
+                                   .id = id,
+                                   .version = k->w->kind->api_version,
+                                   .live = live,
+                                   .force = force};
+}
+
+static const struct json *managed_of(const struct json *object)
+{
+    return json_path(object, "metadata", "managedFields", NULL);
+}
+
+static const struct json *without_managed(struct arena *a, const struct json *object)
+{
+    return json_without(a, object, "metadata", "managedFields", NULL);
+}
+
+static const struct json *with_managed(struct work *k, const struct json *object)
+{
+    struct json list = managed_write(k->a, &k->managed, &k->managers);
+
+    if (list.len == 0)
+        return without_managed(k->a, object);
+    return json_with(k->a, object, list, "metadata", "managedFields", NULL);
+}
+
+/* Takes what is never tracked out of the manager's set; the manager goes where nothing is
+ * left. NULL then. */
+static struct manager *strip(struct work *k, struct str id)
+{
+    struct manager *m = managers_find(&k->managers, id);
+
+    if (!m)
+        return NULL;
+    m->set = fieldset_difference(k->a, m->set, untracked);
+    if (m->set.n)
+        return m;
+    vec_remove(&k->managers.list, (size_t)(m - k->managers.list.at));
+    return NULL;
+}
+
+/* ---- writes that are no apply ---- */
+
+/* What Go's zero object of a native kind holds: its mandatory structs, empty. Upstream compares
+ * a new object with that one. */
+static struct json zero_of(struct arena *a, const struct schema *s)
+{
+    struct json_obj o = obj_in(a);
+
+    for (size_t i = 0; i < s->n_fields; i++) {
+        const struct schema_field *f = &s->fields[i];
+        if (!(f->flags & FIELD_ALWAYS) || (f->flags & FIELD_POINTER) || f->gate)
+            continue;
+        if (f->type->type == SCHEMA_OBJECT)
+            obj_add(&o, f->name, zero_of(a, f->type));
+        else if (f->type->type == SCHEMA_LIST || f->type->type == SCHEMA_MAP)
+            obj_add(&o, f->name, json_of_null());
+    }
+    return obj_done(&o);
+}
+
+static const struct json *nothing(struct work *k)
+{
+    static const struct json empty = {.type = JSON_OBJECT};
+
+    if (k->w->kind->style != KIND_NATIVE)
+        return &empty;
+    return json_new(k->a, zero_of(k->a, k->w->kind->schema));
+}
+
+/* Records live -> next under the manager's name. */
+static void record(struct work *k, struct str manager, const struct json *live,
+                   const struct json *next)
+{
+    struct str self = S("self"); /* no entry's id */
+    struct managers_write w = write_of(k, self, live, true);
+    struct managed_entry e = {.manager = manager,
+                              .subresource = k->w->subresource,
+                              .version = k->w->kind->api_version,
+                              .time = time_text(k->a, k->w->now)};
+    struct managed_entry *put;
+    struct manager *taken, *own;
+    struct fieldset set;
+
+    if (managers_update(k->a, &w, next, &k->managers, NULL) < 0 || !(taken = strip(k, self)))
+        return;
+    put = managed_put(k->a, &k->managed, e);
+    put->time = e.time;
+    set = taken->set;
+    own = managers_find(&k->managers, put->id);
+    if (own) {
+        own->set = fieldset_union(k->a, set, own->set);
+        vec_remove(&k->managers.list, (size_t)(taken - k->managers.list.at));
+    } else {
+        taken->id = put->id;
+        taken->version = put->version;
+    }
+}
+
+static bool is_reset(const struct json *list)
+{
+    return json_is(list, JSON_ARRAY) &&
+           (list->len == 0 || (list->len == 1 && json_len(&list->items[0]) == 0));
+}
+
+/* Whose entries count: the request's, live's, or nobody's. */
+static void read_managed(struct work *k, const struct json *live, const struct json *next)
+{
+    const struct json *list = managed_of(next);
+
+    if (k->w->subresource.len == 0) {
+        if (is_reset(list))
+            return;
+        if (managed_read(k->a, list, &k->managed, &k->managers, NULL) == 0 &&
+            k->managers.list.len)
+            return;
+    }
+    if (managed_read(k->a, managed_of(live), &k->managed, &k->managers, NULL) < 0)
+        k->managed = (struct managed){0}, k->managers = (struct managers){0};
+}
+
+const struct json *apply_update(struct arena *a, const struct apply_write *w,
+                                const struct json *live, const struct json *next)
+{
+    bool forgets = live && w->subresource.len == 0 && is_reset(managed_of(next));
+    struct work k;
+
+    begin(&k, a, w);
+    read_managed(&k, live, next);
+    if (live && k.managers.list.len == 0 && !forgets)
+        return without_managed(a, next);
+    next = without_managed(a, next);
+    record(&k, w->manager, live ? without_managed(a, live) : nothing(&k), next);
+    managed_cap(a, &k.managed, &k.managers);
+    return with_managed(&k, next);
+}
+
+/* ---- conflicts ---- */
+
+struct telling {
+    struct work *k;
+    struct apply_conflicts *out;
+    struct str words; /* of the manager */
+    struct buf *lines;
+};
+
+static int tell_path(void *ctx, const struct element *path, size_t n)
+{
+    struct telling *t = ctx;
+    struct str field = element_path(t->k->a, path, n);
+
+    buf_printf(t->lines, "\n- %.*s", STR_ARG(field));
+    vec_push_in(t->k->a, &t->out->causes,
+                (struct apply_cause){
+                    str_printf(t->k->a, "conflict with %.*s", STR_ARG(t->words)), field});
+    return t->out->causes.len >= CONFLICTS_MAX;
+}
+
+static int by_words(const void *a, const void *b)
+{
+    const struct conflict *x = a, *y = b;
+
+    return str_cmp(x->id, y->id);
+}
+
+static void tell_conflicts(struct work *k, struct conflicts *conflicts,
+                           struct apply_conflicts *out)
+{
+    struct buf lines = buf_in(k->a, 256);
+    struct telling t = {k, out, {0}, &lines};
+
+    *out = (struct apply_conflicts){0};
+    vec_each (i, &conflicts->list)
+        conflicts->list.at[i].id =
+            managed_words(k->a, managed_find(&k->managed, conflicts->list.at[i].id));
+    sort_stable(conflicts->list.at, conflicts->list.len, sizeof(*conflicts->list.at), by_words);
+    vec_each (i, &conflicts->list) {
+        t.words = conflicts->list.at[i].id;
+        buf_printf(&lines, "%sconflicts with %.*s:", i ? "\n" : "", STR_ARG(t.words));
+        fieldset_each(conflicts->list.at[i].set, tell_path, &t);
+    }
+    if (out->causes.len == 1)
+        out->message =
+            str_printf(k->a, "Apply failed with 1 conflict: conflict with %.*s: %.*s",
+                       STR_ARG(t.words), STR_ARG(out->causes.at[0].field));
+    else
+        out->message = str_printf(k->a, "Apply failed with %zu conflicts: %.*s",
+                                  out->causes.len, STR_ARG(buf_str(&lines)));
+}
+
+/* ---- kubectl's way from its annotation to server-side apply ---- */
+
+static struct str last_applied(const struct json *object)
+{
+    return json_str(
+        json_get(json_path(object, "metadata", "annotations", NULL), S(LAST_APPLIED)));
+}
+
+/* Are all conflicts about fields that live has as kubectl's annotation says? Then kubectl set
+ * them itself, before it used server-side apply. */
+static bool are_own(struct work *k, const struct json *live, const struct conflicts *conflicts)
+{
+    const struct schema *s = k->w->kind->schema;
+    struct str text = last_applied(live);
+    const struct json *last = text.len ? json_parse(k->a, text, NULL, NULL) : NULL;
+    struct typed_changes c;
+    struct fieldset set;
+
+    if (!last || typed_validate(s, last, false, NULL) < 0 ||
+        !str_eq(json_str(json_getz(last, "apiVersion")), k->w->kind->api_version) ||
+        typed_set(k->a, s, last, &set, NULL) < 0 ||
+        typed_compare(k->a, s, last, live, &c, NULL) < 0)
+        return false;
+    set = fieldset_difference(k->a, set, c.modified);
+    set = fieldset_difference(k->a, set, c.added);
+    set = fieldset_difference(k->a, set, c.removed);
+    vec_each (i, &conflicts->list)
+        if (!fieldset_within(conflicts->list.at[i].set, set))
+            return false;
+    return true;
+}
+
+/* The annotation follows what is applied. */
+static const struct json *with_last_applied(struct work *k, const struct json *object,
+                                            const struct json *config)
+{
+    struct json_obj annotations =
+        obj_from(k->a, json_path(config, "metadata", "annotations", NULL));
+    struct buf b = buf_in(k->a, 1024);
+
+    config = without_managed(k->a, config);
+    if (obj_get(&annotations, S(LAST_APPLIED))) {
+        obj_del(&annotations, S(LAST_APPLIED));
+        config =
+            json_with(k->a, config, obj_done(&annotations), "metadata", "annotations", NULL);
+    }
+    json_write(&b, json_sorted(k->a, config));
+    buf_byte(&b, '\n');
+    if (b.len > LAST_APPLIED_MAX)
+        return object;
+    return json_with(k->a, object, json_of_str(buf_str(&b)), "metadata", "annotations",
+                     LAST_APPLIED, NULL);
+}
+
+/* ---- apply ---- */
+
+static int check_config(struct work *k, const struct json *config, struct err *err)
+{
+    const struct json *meta = json_getz(config, "metadata");
+
+    if (json_has(json_getz(meta, "managedFields")))
+        return err_set(err, ERR_SYNTAX, "metadata.managedFields must be nil");
+    if (typed_validate(k->w->kind->schema, config, false, err) < 0)
+        return err_wrap(err, "failed to create typed patch object (%.*s/%.*s; %.*s, Kind=%.*s)",
+                        STR_ARG(json_str(json_getz(meta, "namespace"))),
+                        STR_ARG(json_str(json_getz(meta, "name"))),
+                        STR_ARG(k->w->kind->api_version), STR_ARG(k->w->kind->kind));
+    return 0;
+}
+
+/* Ours, or kubectl's second try by force where it only meets itself. */
+static const struct json *merge(struct work *k, struct str id, const struct json *live,
+                                const struct json *config, struct apply_conflicts *out,
+                                struct err *err)
+{
+    struct managers_write w = write_of(k, id, live, k->w->force);
+    struct conflicts conflicts = {0};
+    struct err why = {0};
+    const struct json *next = managers_apply(k->a, &w, config, &k->managers, &conflicts, &why);
+
+    if (next)
+        return next;
+    if (why.code == ERR_CONFLICT && str_eq(k->w->manager, S(KUBECTL)) &&
+        are_own(k, live, &conflicts)) {
+        w.force = true;
+        return managers_apply(k->a, &w, config, &k->managers, NULL, err);
+    }
+    if (why.code == ERR_CONFLICT) {
+        tell_conflicts(k, &conflicts, out);
+        err_set(err, ERR_CONFLICT, "%.*s", STR_ARG(out->message));
+        return NULL;
+    }
+    err_set(err, why.code, "%s", why.text);
+    return NULL;
+}
+
+const struct json *apply_config(struct arena *a, const struct apply_write *w,
+                                const struct json *live, const struct json *config,
+                                struct apply_conflicts *conflicts, struct err *err)
+{
+    static const struct json empty = {.type = JSON_OBJECT};
+    const struct json *before = live ? without_managed(a, live) : &empty, *next;
+    struct managed_entry e = {.manager = w->manager,
+                              .subresource = w->subresource,
+                              .version = w->kind->api_version,
+                              .is_apply = true},
+                         *put;
+    struct work k;
+
+    begin(&k, a, w);
+    if (check_config(&k, config, err) < 0)
+        return NULL;
+    if (managed_read(a, managed_of(live), &k.managed, &k.managers, err) < 0) {
+        err_wrap(err, "failed to decode managed fields");
+        return NULL;
+    }
+    if (live && k.managers.list.len == 0)
+        record(&k, S(BEFORE_FIRST_APPLY), nothing(&k), before);
+    e.id = managed_put(a, &k.managed, e)->id;
+    next = merge(&k, e.id, before, config, conflicts, err);
+    if (!next)
+        return NULL;
+    strip(&k, e.id);
+    if (str_eq(w->manager, S(KUBECTL)) && last_applied(before).len)
+        next = with_last_applied(&k, next, config);
+    if (next != before && !json_eq(next, before)) {
+        put = managed_find(&k.managed, e.id);
+        put->time = time_text(a, w->now);
+    }
+    next = with_managed(&k, next);
+    return live && json_eq(next, live) ? live : next;
+}

@@ -1,0 +1,257 @@
+/* managed.c - entries of metadata.managedFields, read and written */
+#include "schema/managed_priv.h"
+
+#include "value/time.h"
+
+#define ANCIENT "ancient-changes"
+
+struct str managed_id(struct arena *a, struct str manager, bool is_apply,
+                      struct str subresource, struct str version)
+{
+    return str_printf(a, "%c\n%.*s\n%.*s\n%.*s", is_apply ? 'A' : 'U', STR_ARG(manager),
+                      STR_ARG(is_apply ? S("") : version), STR_ARG(subresource));
+}
+
+struct managed_entry *managed_find(struct managed *m, struct str id)
+{
+    vec_each (i, &m->entries)
+        if (str_eq(m->entries.at[i].id, id))
+            return &m->entries.at[i];
+    return NULL;
+}
+
+struct managed_entry *managed_put(struct arena *a, struct managed *m, struct managed_entry e)
+{
+    struct managed_entry *known;
+
+    e.id = managed_id(a, e.manager, e.is_apply, e.subresource, e.version);
+    known = managed_find(m, e.id);
+    if (known)
+        return known;
+    vec_push_in(a, &m->entries, e);
+    return &vec_last(&m->entries);
+}
+
+/* ---- reading ---- */
+
+static int read_entry(struct arena *a, const struct json *v, struct managed *m,
+                      struct managers *managers, struct err *err)
+{
+    struct str operation = json_str(json_getz(v, "operation"));
+    const struct json *fields = json_getz(v, "fieldsV1");
+    struct managed_entry e = {
+        .manager = json_str(json_getz(v, "manager")),
+        .subresource = json_str(json_getz(v, "subresource")),
+        .version = json_str(json_getz(v, "apiVersion")),
+        .time = json_str(json_getz(v, "time")),
+        .raw = v,
+        .is_apply = str_eq(operation, S(MANAGED_APPLY)),
+    };
+
+    if (!e.is_apply && !str_eq(operation, S(MANAGED_UPDATE)))
+        return err_set(err, ERR_SYNTAX, "operation must be `Apply` or `Update`");
+    if (e.version.len == 0)
+        return err_set(err, ERR_SYNTAX, "apiVersion must not be empty");
+    if (!str_eq(json_str(json_getz(v, "fieldsType")), S("FieldsV1")))
+        return err_set(err, ERR_SYNTAX, "fieldsType must be FieldsV1");
+    if (json_has(fields) && fieldset_read(a, fields, &e.set, err) < 0)
+        return -1;
+    if (e.set.n == 0)
+        return 0;
+    size_t n = m->entries.len;
+    struct managed_entry *put = managed_put(a, m, e);
+    if (m->entries.len == n) { /* the later one of two counts */
+        e.id = put->id;
+        *put = e;
+        *managers_find(managers, e.id) = (struct manager){e.id, e.version, e.is_apply, e.set};
+        return 0;
+    }
+    vec_push_in(a, &managers->list, (struct manager){put->id, e.version, e.is_apply, e.set});
+    return 0;
+}
+
+int managed_read(struct arena *a, const struct json *list, struct managed *m,
+                 struct managers *managers, struct err *err)
+{
+    struct managed read = {0};
+    struct managers found = {0};
+
+    if (json_len(list) > APPLY_MAX_ENTRIES)
+        return err_set(err, ERR_LIMIT, "managedFields has %zu entries, the limit is %d",
+                       json_len(list), APPLY_MAX_ENTRIES);
+    json_each (i, list)
+        if (read_entry(a, &list->items[i], &read, &found, err) < 0)
+            return err_wrap(err, "managedFields[%zu]", i);
+    *m = read;
+    *managers = found;
+    return 0;
+}
+
+/* ---- writing ---- */
+
+struct sorted {
+    const struct manager *m;
+    const struct managed_entry *e;
+    int64_t seconds;
+};
+
+static int64_t seconds_of(const struct managed_entry *e)
+{
+    struct instant t = {0};
+
+    if (e->time.len == 0 || time_parse(e->time, &t, NULL) < 0)
+        return 0;
+    return t.ns / SECOND_NS;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct sorted *x = a, *y = b;
+    int order = (int)y->m->is_apply - (int)x->m->is_apply;
+
+    if (!order)
+        order = (x->seconds > y->seconds) - (x->seconds < y->seconds);
+    if (!order)
+        order = str_cmp(x->e->manager, y->e->manager);
+    if (!order)
+        order = str_cmp(x->m->version, y->m->version);
+    return order ? order : str_cmp(x->e->subresource, y->e->subresource);
+}
+
+static bool is_as_read(const struct sorted *x)
+{
+    return x->e->raw && x->e->set.at == x->m->set.at && x->e->set.n == x->m->set.n &&
+           str_eq(x->e->version, x->m->version) &&
+           str_eq(x->e->time, json_str(json_getz(x->e->raw, "time")));
+}
+
+static struct json write_entry(struct arena *a, const struct sorted *x)
+{
+    struct json_obj o = obj_in(a);
+
+    if (is_as_read(x))
+        return *x->e->raw;
+    obj_add(&o, S("manager"), json_of_str(x->e->manager));
+    obj_add(&o, S("operation"),
+            x->m->is_apply ? json_of_z(MANAGED_APPLY) : json_of_z(MANAGED_UPDATE));
+    obj_add(&o, S("apiVersion"), json_of_str(x->m->version));
+    if (x->e->time.len)
+        obj_add(&o, S("time"), json_of_str(x->e->time));
+    obj_add(&o, S("fieldsType"), json_of_z("FieldsV1"));
+    obj_add(&o, S("fieldsV1"), fieldset_write(a, x->m->set));
+    if (x->e->subresource.len)
+        obj_add(&o, S("subresource"), json_of_str(x->e->subresource));
+    return obj_done(&o);
+}
+
+static struct sorted *sorted_managers(struct arena *a, struct managed *m,
+                                      const struct managers *managers)
+{
+    struct sorted *out = arena_array(a, struct sorted, managers->list.len);
+
+    vec_each (i, &managers->list) {
+        const struct manager *x = &managers->list.at[i];
+        const struct managed_entry *e = managed_find(m, x->id);
+        assert(e);
+        out[i] = (struct sorted){x, e, seconds_of(e)};
+    }
+    sort_stable(out, managers->list.len, sizeof(*out), by_place);
+    return out;
+}
+
+struct json managed_write(struct arena *a, struct managed *m, const struct managers *managers)
+{
+    const struct sorted *sorted = sorted_managers(a, m, managers);
+    struct json_arr l = arr_in(a);
+
+    vec_each (i, &managers->list)
+        arr_add(&l, write_entry(a, &sorted[i]));
+    return arr_done(&l);
+}
+
+/* ---- the cap ---- */
+
+static int by_age(const void *a, const void *b)
+{
+    const struct sorted *x = a, *y = b;
+
+    if (x->seconds != y->seconds)
+        return x->seconds < y->seconds ? -1 : 1;
+    return str_cmp(x->m->id, y->m->id);
+}
+
+static void forget(struct managers *managers, struct str id)
+{
+    struct manager *m = managers_find(managers, id);
+
+    if (m)
+        vec_remove(&managers->list, (size_t)(m - managers->list.at));
+}
+
+/* Merges an old entry into the bucket of its version. */
+static void merge_into(struct arena *a, struct managed *m, struct managers *managers,
+                       struct managed_entry first, struct managed_entry old)
+{
+    struct managed_entry bucket = {.manager = S(ANCIENT), .version = old.version}, *put;
+    struct manager *own, *into;
+    struct fieldset set;
+
+    put = managed_put(a, m, bucket);
+    put->time = old.time;
+    bucket = *put;
+    into = managers_find(managers, bucket.id);
+    if (!into) {
+        into = managers_find(managers, first.id);
+        into->id = bucket.id;
+    }
+    own = managers_find(managers, old.id);
+    set = own ? own->set : (struct fieldset){0};
+    into->set = fieldset_union(a, set, into->set);
+    if (!str_eq(old.id, bucket.id))
+        forget(managers, old.id);
+}
+
+void managed_cap(struct arena *a, struct managed *m, struct managers *managers)
+{
+    VEC(struct sorted) updaters = {0};
+    VEC(struct managed_entry) firsts = {0}; /* of each version */
+    size_t n;
+
+    vec_each (i, &managers->list) {
+        const struct manager *x = &managers->list.at[i];
+        const struct managed_entry *e = managed_find(m, x->id);
+        if (!x->is_apply)
+            vec_push_in(a, &updaters,
+                        (struct sorted){arena_copy(a, x), arena_copy(a, e), seconds_of(e)});
+    }
+    n = updaters.len;
+    if (n <= APPLY_MAX_UPDATERS)
+        return;
+    sort_stable(updaters.at, updaters.len, sizeof(*updaters.at), by_age);
+    for (size_t i = 0; i < updaters.len && n > APPLY_MAX_UPDATERS; i++) {
+        const struct managed_entry *e = updaters.at[i].e, *first = NULL;
+        vec_each (k, &firsts)
+            if (str_eq(firsts.at[k].version, e->version))
+                first = &firsts.at[k];
+        if (!first) {
+            vec_push_in(a, &firsts, *e);
+            continue;
+        }
+        merge_into(a, m, managers, *first, *e);
+        n--;
+    }
+}
+
+/* ---- words ---- */
+
+struct str managed_words(struct arena *a, const struct managed_entry *e)
+{
+    struct buf b = buf_in(a, 64);
+
+    buf_printf(&b, "\"%.*s\"", STR_ARG(e->manager));
+    if (e->subresource.len)
+        buf_printf(&b, " with subresource \"%.*s\"", STR_ARG(e->subresource));
+    if (!e->is_apply)
+        buf_printf(&b, " using %.*s", STR_ARG(e->version));
+    return buf_str(&b);
+}

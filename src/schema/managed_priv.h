@@ -1,0 +1,39 @@
+/* managed_priv.h - metadata.managedFields as managers with names and times */
+#pragma once
+
+#include "schema/apply.h"
+
+#define MANAGED_APPLY "Apply"
+#define MANAGED_UPDATE "Update"
+
+/* What stands in an entry beside the set, by the manager's id. */
+struct managed_entry {
+    struct str id;
+    struct str manager, subresource, version;
+    struct str time;        /* as written, "" for none */
+    struct fieldset set;    /* as it was read */
+    const struct json *raw; /* NULL for new ones */
+    bool is_apply;
+};
+
+struct managed {
+    VEC(struct managed_entry) entries;
+};
+
+/* An id: equal for entries that are one. An apply is one whatever its version. */
+struct str managed_id(struct arena *a, struct str manager, bool is_apply,
+                      struct str subresource, struct str version);
+struct managed_entry *managed_find(struct managed *m, struct str id);
+/* The entry of that id, made where it is missing. */
+struct managed_entry *managed_put(struct arena *a, struct managed *m, struct managed_entry e);
+
+/* Reads a list of entries (may be NULL). -1: ERR_SYNTAX. */
+int managed_read(struct arena *a, const struct json *list, struct managed *m,
+                 struct managers *managers, struct err *err);
+/* The entries of `managers`, sorted; an empty list where there are none. Unchanged ones are
+ * those that were read. */
+struct json managed_write(struct arena *a, struct managed *m, const struct managers *managers);
+/* Past APPLY_MAX_UPDATERS entries of updates the oldest are merged, version by version. */
+void managed_cap(struct arena *a, struct managed *m, struct managers *managers);
+/* For a conflict: "kubectl-edit" with subresource "status" using batch/v1 */
+struct str managed_words(struct arena *a, const struct managed_entry *e);

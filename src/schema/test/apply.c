@@ -1,0 +1,262 @@
+/* apply.c - whole objects through creates, updates and applies by several managers */
+#include "schema/apply.h"
+#include "thing_priv.h"
+
+static const struct kind thing_kind = {.group = S_INIT("test"),
+                                       .version = S_INIT("v1"),
+                                       .kind = S_INIT("Thing"),
+                                       .api_version = S_INIT("test/v1"),
+                                       .style = KIND_CUSTOM,
+                                       .status = true,
+                                       .schema = &thing};
+
+/* One object and its clock. */
+struct world {
+    struct arena *a;
+    const struct json *live;
+    int64_t second;
+    struct apply_conflicts conflicts;
+    struct err err;
+};
+
+static struct apply_write write_of(struct world *w, const char *manager,
+                                   const char *subresource)
+{
+    return (struct apply_write){
+        .kind = &thing_kind,
+        .manager = str_from(manager),
+        .subresource = str_from(subresource),
+        .reset = apply_reset(w->a, &thing_kind, str_from(subresource)),
+        .now = {w->second++ * SECOND_NS},
+    };
+}
+
+static bool apply(struct world *w, const char *manager, bool force, const char *config)
+{
+    struct apply_write write = write_of(w, manager, "");
+    const struct json *next;
+
+    write.force = force;
+    w->err = (struct err){0};
+    next =
+        apply_config(w->a, &write, w->live, thing_parse(w->a, config), &w->conflicts, &w->err);
+    if (next)
+        w->live = next;
+    return next != NULL;
+}
+
+static void update(struct world *w, const char *manager, const char *subresource,
+                   const char *object)
+{
+    struct apply_write write = write_of(w, manager, subresource);
+
+    w->live = apply_update(w->a, &write, w->live, thing_parse(w->a, object));
+}
+
+/* manager[/subresource] operation seconds paths */
+static int add_path(void *ctx, const struct element *path, size_t n)
+{
+    scoped(arena_fini) struct arena a = arena_sized(256);
+
+    buf_printf(ctx, " %.*s", STR_ARG(element_path(&a, path, n)));
+    return 0;
+}
+
+static struct str owners(struct world *w)
+{
+    const struct json *list = json_path(w->live, "metadata", "managedFields", NULL);
+    struct buf b = buf_in(w->a, 256);
+
+    json_each (i, list) {
+        const struct json *e = &list->items[i];
+        struct fieldset set = {0};
+        struct str time = json_str(json_getz(e, "time"));
+        fieldset_read(w->a, json_getz(e, "fieldsV1"), &set, NULL);
+        buf_printf(&b, "%s%.*s%s%.*s %.*s %.*s:", i ? "; " : "",
+                   STR_ARG(json_str(json_getz(e, "manager"))),
+                   json_getz(e, "subresource") ? "/" : "",
+                   STR_ARG(json_str(json_getz(e, "subresource"))),
+                   STR_ARG(json_str(json_getz(e, "operation"))),
+                   STR_ARG(str_slice(time, time.len - 3, time.len - 1)));
+        fieldset_each(set, add_path, &b);
+    }
+    return buf_str(&b);
+}
+
+static void check_spec(struct world *w, const char *want)
+{
+    const struct json *spec = json_getz(w->live, "spec");
+
+    if (!json_eq(spec, thing_parse(w->a, want)))
+        check_same(json_text(w->a, spec), json_text(w->a, thing_parse(w->a, want)));
+}
+
+TEST(apply_shares)
+{
+    scoped(arena_fini) struct arena a = arena_sized(1 << 16);
+    struct world w = {.a = &a};
+    const struct json *before;
+
+    check(apply(&w, "one", false,
+                "{'metadata':{'name':'x'},'spec':{'replicas':1,'tags':['a']}}"));
+    check_samez(owners(&w), "one Apply 00: .spec.replicas .spec.tags[=\"a\"]");
+
+    /* The same again writes nothing. */
+    before = w.live;
+    check(apply(&w, "one", false,
+                "{'metadata':{'name':'x'},'spec':{'replicas':1,'tags':['a']}}"));
+    check(w.live == before);
+
+    /* An equal value is shared; its owner comes without a time, for nothing has changed. */
+    check(apply(&w, "two", false, "{'spec':{'replicas':1}}"));
+    check_samez(owners(&w), "one Apply 00: .spec.replicas .spec.tags[=\"a\"]; "
+                            "two Apply : .spec.replicas");
+
+    /* What one drops stays while two owns it, and goes with the last. */
+    check(apply(&w, "one", false, "{'metadata':{'name':'x'}}"));
+    check_spec(&w, "{'replicas':1}");
+    check_samez(owners(&w), "two Apply : .spec.replicas");
+    check(apply(&w, "two", false, "{'metadata':{'name':'x'}}"));
+    check_samez(owners(&w), "");
+    check(!json_path(w.live, "spec", "replicas", NULL));
+}
+
+TEST(apply_conflicts)
+{
+    scoped(arena_fini) struct arena a = arena_sized(1 << 16);
+    struct world w = {.a = &a};
+    const struct json *before;
+
+    check(apply(&w, "one", false, "{'spec':{'replicas':1,'name':'n','limits':{'cpu':'1'}}}"));
+    before = w.live;
+    check(!apply(&w, "two", false, "{'spec':{'replicas':2}}"));
+    check_err(&w.err, ERR_CONFLICT,
+              "Apply failed with 1 conflict: conflict with \"one\": .spec.replicas");
+    check_int(w.conflicts.causes.len, 1);
+    check_samez(w.conflicts.causes.at[0].message, "conflict with \"one\"");
+    check_samez(w.conflicts.causes.at[0].field, ".spec.replicas");
+    check(w.live == before);
+
+    update(&w, "edit", "",
+           "{'metadata':{},'spec':{'replicas':1,'name':'m','limits':{'cpu':'1'}}}");
+    check_samez(owners(&w), "one Apply 00: .spec.limits.cpu .spec.replicas; "
+                            "edit Update 02: .spec.name");
+    check(!apply(&w, "two", false, "{'spec':{'replicas':2,'name':'k','limits':{'cpu':'2'}}}"));
+    check_err(&w.err, ERR_CONFLICT,
+              "Apply failed with 3 conflicts: conflicts with \"edit\" using test/v1:\n"
+              "- .spec.name\nconflicts with \"one\":\n- .spec.limits.cpu\n- .spec.replicas");
+
+    check(apply(&w, "two", true, "{'spec':{'replicas':2,'name':'k'}}"));
+    check_spec(&w, "{'replicas':2,'name':'k','limits':{'cpu':'1'}}");
+    check_samez(owners(&w), "one Apply 00: .spec.limits.cpu; "
+                            "two Apply 04: .spec.name .spec.replicas");
+}
+
+TEST(apply_items)
+{
+    scoped(arena_fini) struct arena a = arena_sized(1 << 16);
+    struct world w = {.a = &a};
+
+    check(apply(&w, "one", false, "{'spec':{'items':[{'name':'a','value':'1'}]}}"));
+    check(apply(&w, "two", false, "{'spec':{'items':[{'name':'b'}]}}"));
+    check_spec(&w, "{'items':[{'name':'a','value':'1'},{'name':'b'}]}");
+    check(apply(&w, "two", false, "{'spec':{'items':[{'name':'a','port':80},{'name':'b'}]}}"));
+    check(apply(&w, "one", false, "{'spec':{'items':[]}}"));
+    check_spec(&w, "{'items':[{'name':'a','port':80},{'name':'b'}]}");
+    check(!apply(&w, "one", false, "{'spec':{'items':[{'name':'c'},{'name':'c'}]}}"));
+    check_err(&w.err, ERR_INVALID, "duplicate entries for key");
+    check(!apply(&w, "one", false, "{'spec':{'foo':1}}"));
+    check_err(&w.err, ERR_INVALID,
+              "failed to create typed patch object (/; test/v1, Kind=Thing): .spec.foo: field "
+              "not declared in schema");
+    check(!apply(&w, "one", false, "{'metadata':{'managedFields':[]}}"));
+    check_err(&w.err, ERR_SYNTAX, "metadata.managedFields must be nil");
+}
+
+TEST(apply_update)
+{
+    scoped(arena_fini) struct arena a = arena_sized(1 << 16);
+    struct world w = {.a = &a};
+
+    update(&w, "create", "",
+           "{'metadata':{'name':'x','labels':{'a':'1'}},'spec':{'replicas':1},"
+           "'status':{'phase':'new'}}");
+    check_samez(owners(&w), "create Update 00: .metadata.labels .metadata.labels.a .spec "
+                            ".spec.replicas");
+
+    /* Status comes by its own endpoint, which ignores the rest. */
+    update(&w, "ctl", "status",
+           "{'metadata':{'labels':{}},'spec':{'replicas':9},'status':{'phase':'on'}}");
+    check_samez(owners(&w), "create Update 00: .metadata.labels .metadata.labels.a .spec "
+                            ".spec.replicas; ctl/status Update 01: .status.phase");
+
+    /* A change moves ownership and time; no change moves nothing. */
+    update(&w, "other", "",
+           "{'metadata':{'labels':{'a':'1'}},'spec':{'replicas':2},"
+           "'status':{'phase':'on'}}");
+    check(str_has(owners(&w), S("other Update 02: .metadata.labels.a .spec.replicas")));
+    struct str before = owners(&w);
+    update(&w, "third", "",
+           "{'metadata':{'labels':{'a':'1'}},'spec':{'replicas':2},"
+           "'status':{'phase':'on'}}");
+    check_same(owners(&w), before);
+
+    /* An empty list forgets all owners; afterwards there are none. */
+    update(&w, "reset", "",
+           "{'metadata':{'labels':{'a':'1'},'managedFields':[{}]},"
+           "'spec':{'replicas':2},'status':{'phase':'on'}}");
+    check_samez(owners(&w), "");
+    update(&w, "third", "", "{'metadata':{},'spec':{'replicas':3}}");
+    check_samez(owners(&w), "");
+
+    /* The first apply finds an owner for what was there. */
+    check(!apply(&w, "one", false, "{'spec':{'replicas':4}}"));
+    check_samez(w.conflicts.causes.at[0].message,
+                "conflict with \"before-first-apply\" using test/v1");
+    check(apply(&w, "one", true, "{'spec':{'replicas':4}}"));
+    check(str_has(owners(&w), S("before-first-apply Update")));
+}
+
+TEST(apply_cap)
+{
+    scoped(arena_fini) struct arena a = arena_sized(1 << 16);
+    struct world w = {.a = &a};
+    const struct json *list;
+
+    update(&w, "m0", "", "{'metadata':{},'spec':{'limits':{'k0':'0'}}}");
+    for (int i = 1; i < 15; i++) {
+        struct json_obj limits = obj_from(&a, json_path(w.live, "spec", "limits", NULL));
+        obj_set(&limits, str_printf(&a, "k%d", i), json_of_z("1"));
+        struct apply_write write = write_of(&w, str_printf(&a, "m%d", i).at, "");
+        write.manager = str_printf(&a, "m%d", i);
+        w.live = apply_update(&a, &write, w.live,
+                              json_with(&a, w.live, obj_done(&limits), "spec", "limits", NULL));
+    }
+    list = json_path(w.live, "metadata", "managedFields", NULL);
+    check_int(json_len(list), APPLY_MAX_UPDATERS);
+    check_samez(json_str(json_getz(json_at(list, 0), "manager")), "ancient-changes");
+    check_samez(json_str(json_getz(json_at(list, 0), "time")), "1970-01-01T00:00:05Z");
+    check(json_path(json_at(list, 0), "fieldsV1", "f:spec", "f:limits", "f:k5", NULL));
+}
+
+TEST(apply_kubectl)
+{
+    static const char last[] = "{\\'apiVersion\\':\\'test/v1\\',\\'spec\\':{\\'replicas\\':1}}";
+    scoped(arena_fini) struct arena a = arena_sized(1 << 16);
+    struct world w = {.a = &a};
+    struct str annotation;
+
+    update(&w, "kubectl-client-side-apply", "",
+           str_printf(&a,
+                      "{'metadata':{'annotations':{'kubectl.kubernetes.io/"
+                      "last-applied-configuration':'%s'}},'spec':{'replicas':1}}",
+                      last)
+               .at);
+    check(!apply(&w, "other", false, "{'spec':{'replicas':2}}"));
+    check(apply(&w, "kubectl", false, "{'spec':{'replicas':2}}")); /* it meets only itself */
+    annotation = json_str(json_path(w.live, "metadata", "annotations",
+                                    "kubectl.kubernetes.io/last-applied-configuration", NULL));
+    check_samez(annotation, "{\"spec\":{\"replicas\":2}}\n");
+    update(&w, "edit", "", "{'metadata':{},'spec':{'replicas':5}}");
+    check(!apply(&w, "kubectl", false, "{'spec':{'replicas':2}}"));
+}
