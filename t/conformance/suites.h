@@ -1,6 +1,7 @@
 /* suites.h - every suite, by the name of its folder in the conformance data */
 #pragma once
 
+extern const struct conf_suite suite_cel;
 extern const struct conf_suite suite_http;
 extern const struct conf_suite suite_job;
 extern const struct conf_suite suite_json;
@@ -11,6 +12,6 @@ extern const struct conf_suite suite_smd;
 extern const struct conf_suite suite_values;
 
 static const struct conf_suite *const suites[] = {
-    &suite_http,  &suite_job,   &suite_json, &suite_json_patch,
-    &suite_kueue, &suite_patch, &suite_smd,  &suite_values,
+    &suite_cel,   &suite_http,  &suite_job, &suite_json,   &suite_json_patch,
+    &suite_kueue, &suite_patch, &suite_smd, &suite_values,
 };

@@ -1,0 +1,1051 @@
+/* eval.c - evaluation
+ *
+ * A walk over the operations; recursion is bounded by the depth the parser allows. Errors and
+ * unknowns are values that travel up and are absorbed where the language says. Each operation
+ * charges its cost as it ends; an evaluation over its limits stops with an error that nothing
+ * absorbs.
+ */
+#include "cel/trace_priv.h"
+
+#define CHECK_EVERY 100 /* iterations between looks at the cancel flag and the memory used */
+
+static struct cel_value no_overload(void)
+{
+    return cel_fail(CEL_E_NO_OVERLOAD);
+}
+
+/* ---- limits ---- */
+
+/* True where the evaluation must stop. */
+static inline bool charge(struct ctx *c, uint64_t n)
+{
+    c->cost += n;
+    if (likely(c->cost <= c->limit))
+        return false;
+    if (c->stop.kind == CEL_ABSENT)
+        c->stop = cel_fail(CEL_E_COST);
+    return true;
+}
+
+/* Charges of one each: the first over the limit is the last. */
+static inline bool charge_units(struct ctx *c, uint64_t n)
+{
+    if (unlikely(c->cost + n > c->limit)) {
+        c->cost = c->limit;
+        return charge(c, 1);
+    }
+    c->cost += n;
+    return false;
+}
+
+static bool is_stopped(const struct ctx *c)
+{
+    return c->stop.kind != CEL_ABSENT;
+}
+
+/* Once an iteration. */
+static bool step(struct ctx *c)
+{
+    if (is_stopped(c))
+        return true;
+    if (unlikely(c->steps == 0)) {
+        c->stop = cel_fail(CEL_E_STEPS);
+        return true;
+    }
+    if (--c->steps % CHECK_EVERY == 0) {
+        if (c->run->cancel && *(const volatile bool *)c->run->cancel)
+            c->stop = cel_fail(CEL_E_CANCELED);
+        else if (c->arena && c->arena->total > c->memory)
+            c->stop = cel_fail(CEL_E_MEMORY);
+    }
+    return is_stopped(c);
+}
+
+/* ---- chains ---- */
+
+static struct cel_value resolve(struct ctx *c, const struct op *op);
+
+static struct cel_value read_var(struct ctx *c, const struct op *op)
+{
+    struct cel_value v = {0};
+
+    if (c->p->device_var >= 0 || c->p->env->is_named)
+        if (device_has_var(c->p->env, op->n))
+            return device_value(c, op->n);
+    if (c->run->vars)
+        v = c->run->vars[op->n];
+    else if (c->run->var)
+        v = c->run->var(c->run, (int)op->n);
+    if (unlikely(v.kind == CEL_ABSENT))
+        return cel_fail_name(CEL_E_NO_VAR, str_slice(c->p->text, op->from, op->to));
+    return v;
+}
+
+static struct cel_value read_lazy(struct ctx *c, uint32_t local)
+{
+    if (c->locals[local].kind == CEL_ABSENT)
+        c->locals[local] = eval(c, c->p->lazies[local]);
+    return c->locals[local];
+}
+
+struct cel_value slot_value(struct ctx *c, uint32_t slot)
+{
+    if (c->slots)
+        return c->slots[slot];
+    if (c->device)
+        return cel_device_slot(c->device, &c->p->slots[slot]);
+    return (struct cel_value){0};
+}
+
+static struct cel_value read_slot(struct ctx *c, const struct op *op)
+{
+    struct cel_value v = slot_value(c, op->n & 0xFFFF);
+
+    if (unlikely(v.kind == CEL_ABSENT))
+        return cel_fail_name(CEL_E_NO_KEY, c->p->slots[op->n & 0xFFFF].name);
+    return v;
+}
+
+static struct cel_value test_slot(struct ctx *c, const struct op *op)
+{
+    struct cel_value v = slot_value(c, op->n & 0xFFFF);
+
+    return v.kind == CEL_UNKNOWN ? v : cel_bool(v.kind != CEL_ABSENT);
+}
+
+static bool has_parts(struct cel_value v)
+{
+    return v.kind == CEL_MAP || v.kind == CEL_LIST || v.kind == CEL_OPTIONAL ||
+           v.kind == CEL_MESSAGE || v.kind == CEL_OBJECT;
+}
+
+/* An optional step: CEL_ABSENT where there is nothing. On what has no parts the language's
+ * definition errs, cel-go finds nothing. */
+static struct cel_value peek(struct ctx *c, struct cel_value v, struct cel_value key,
+                             bool is_field)
+{
+    bool exists;
+
+    if (v.kind == CEL_MESSAGE && key.kind == CEL_STRING &&
+        !message_has(v, cel_str(key), &exists))
+        return exists ? (struct cel_value){0} : cel_fail_name(CEL_E_NO_FIELD, cel_str(key));
+    if (c->p->env->is_definition && !has_parts(v))
+        return value_select(c->arena, v, key, is_field);
+    return value_peek(c->arena, v, key, is_field);
+}
+
+/* has(): is the last step there? */
+static struct cel_value test(struct ctx *c, struct cel_value v, struct cel_value key)
+{
+    bool is_field = true, is_set;
+
+    while (v.kind == CEL_OPTIONAL) {
+        if (v.len == 0)
+            return cel_bool(false);
+        v = v.items[0];
+    }
+    if (v.kind == CEL_MESSAGE) {
+        is_set = message_has(v, cel_str(key), &is_field);
+        return is_field ? cel_bool(is_set) : cel_fail_name(CEL_E_NO_FIELD, cel_str(key));
+    }
+    if (v.kind == CEL_MAP)
+        return cel_bool(cel_get(c->arena, v, key).kind != CEL_ABSENT);
+    if (c->p->env->is_definition && !has_parts(v))
+        return value_select(c->arena, v, key, true);
+    return cel_bool(value_peek(c->arena, v, key, true).kind != CEL_ABSENT);
+}
+
+/* The chain's value, its own charge of 1 left out. */
+static struct cel_value resolve_attr(struct ctx *c, const struct op *op)
+{
+    const struct attr *attr = op->attr;
+    struct cel_value v =
+        attr->root->code == OP_ATTR ? eval(c, attr->root) : resolve(c, attr->root);
+    bool is_opt = false;
+
+    if (v.kind == CEL_OPTIONAL && attr->n) {
+        if (v.len == 0 && !attr->quals[0].is_test)
+            return v;
+        if (v.len) {
+            is_opt = !attr->quals[0].is_test;
+            v = v.items[0];
+        }
+    }
+    for (uint32_t i = 0; i < attr->n; i++) {
+        const struct qualifier *q = &attr->quals[i];
+        struct cel_value key = q->key;
+        if (cel_is_stop(v))
+            return v;
+        if (q->op) {
+            key = resolve(c, q->op);
+            if (cel_is_stop(key)) {
+                charge(c, 1);
+                return key;
+            }
+        }
+        if (q->is_test) {
+            charge(c, 1);
+            return test(c, v, key);
+        }
+        if (is_opt || q->is_opt) {
+            is_opt = true;
+            v = peek(c, v, key, q->is_field);
+            if (v.kind == CEL_ABSENT)
+                return attr->quals[attr->n - 1].is_test ? cel_bool(false) : cel_none();
+        } else {
+            v = value_select(c->arena, v, key, q->is_field);
+        }
+        if (charge(c, 1))
+            return c->stop;
+    }
+    if (is_opt && !cel_is_stop(v))
+        return cel_some(c->arena, v);
+    return v;
+}
+
+static struct cel_value eval_cond(struct ctx *c, const struct op *op)
+{
+    struct cel_value v = eval(c, &op->args[0]);
+
+    if (cel_is_stop(v))
+        return v;
+    if (v.kind != CEL_BOOL)
+        return no_overload();
+    return resolve(c, &op->args[v.b ? 1 : 2]);
+}
+
+/* The value of a chain that is part of another one or a branch: it does not pay for itself. */
+static struct cel_value resolve(struct ctx *c, const struct op *op)
+{
+    switch (op->code) {
+    case OP_VAR:
+        return read_var(c, op);
+    case OP_LOCAL:
+        return c->locals[op->n];
+    case OP_LAZY:
+        return read_lazy(c, op->n);
+    case OP_ATTR:
+        return resolve_attr(c, op);
+    case OP_SLOT:
+        if (charge_units(c, op->n >> 16))
+            return c->stop;
+        return read_slot(c, op);
+    case OP_SLOT_TEST:
+        if (!op->is_test)
+            return eval(c, op);
+        if (charge_units(c, op->n >> 16))
+            return c->stop;
+        return test_slot(c, op);
+    default:
+        return eval(c, op);
+    }
+}
+
+static struct cel_value eval_attr(struct ctx *c, const struct op *op)
+{
+    struct cel_value v = resolve_attr(c, op);
+
+    if (!op->is_test || !c->p->test_is_free)
+        if (charge(c, 1))
+            return c->stop;
+    return v;
+}
+
+/* ---- logic ---- */
+
+/* `&&` (decides at false) and `||` (decides at true). */
+static struct cel_value eval_logic(struct ctx *c, const struct op *op, bool decides)
+{
+    struct cel_value stop = {0};
+
+    for (uint32_t i = 0; i < op->n; i++) {
+        struct cel_value v = eval(c, &op->args[i]);
+        if (likely(v.kind == CEL_BOOL)) {
+            if (v.b == decides)
+                return v;
+            continue;
+        }
+        if (is_stopped(c))
+            return c->stop;
+        if (v.kind == CEL_UNKNOWN)
+            stop = unknown_merge(c->arena, stop, v);
+        else if (stop.kind == CEL_ABSENT)
+            stop = v.kind == CEL_ERROR ? v : no_overload();
+    }
+    return stop.kind == CEL_ABSENT ? cel_bool(!decides) : stop;
+}
+
+static struct cel_value eval_not(struct ctx *c, const struct op *op)
+{
+    struct cel_value v = eval(c, op->args);
+
+    if (charge(c, 1))
+        return c->stop;
+    if (likely(v.kind == CEL_BOOL))
+        return cel_bool(!v.b);
+    return cel_is_stop(v) ? v : no_overload();
+}
+
+/* ---- operators ---- */
+
+/* What two operands that are not both plain come to. */
+static struct cel_value first_stop(struct ctx *c, struct cel_value x, struct cel_value y)
+{
+    if (is_stopped(c))
+        return c->stop;
+    if (x.kind == CEL_UNKNOWN || y.kind == CEL_UNKNOWN)
+        return unknown_merge(c->arena, x.kind == CEL_UNKNOWN ? x : y,
+                             y.kind == CEL_UNKNOWN ? y : x);
+    return x.kind == CEL_ERROR ? x : y;
+}
+
+static inline uint64_t binary_cost(uint8_t rule, const struct cel_value *args)
+{
+    if (rule == COST_ONE)
+        return 1;
+    if (rule == COST_EQUAL && args[0].kind == args[1].kind && args[0].kind >= CEL_BOOL &&
+        args[0].kind <= CEL_DOUBLE)
+        return 1;
+    return call_cost((enum cost)rule, args, 2, args[0]);
+}
+
+static struct cel_value apply(struct ctx *c, enum op_code code, struct cel_value x,
+                              struct cel_value y)
+{
+    struct cel_value v;
+
+    switch (code) {
+    case OP_EQ:
+        return cel_equal(c->arena, x, y);
+    case OP_NE:
+        v = cel_equal(c->arena, x, y);
+        return v.kind == CEL_BOOL ? cel_bool(!v.b) : v;
+    case OP_LT:
+    case OP_LE:
+    case OP_GT:
+    case OP_GE:
+        return value_order(code, x, y);
+    case OP_IN:
+        return value_in(c->arena, x, y);
+    default:
+        return value_arith(c->arena, code, x, y);
+    }
+}
+
+static struct cel_value eval_binary(struct ctx *c, const struct op *op)
+{
+    struct cel_value args[2], v;
+
+    args[0] = eval(c, &op->args[0]);
+    args[1] = eval(c, &op->args[1]);
+    if (unlikely(cel_is_stop(args[0]) || cel_is_stop(args[1])))
+        v = first_stop(c, args[0], args[1]);
+    else
+        v = apply(c, (enum op_code)op->code, args[0], args[1]);
+    if (charge(c, binary_cost(op->cost, args)))
+        return c->stop;
+    return v;
+}
+
+static struct cel_value eval_neg(struct ctx *c, const struct op *op)
+{
+    struct cel_value v = eval(c, op->args);
+
+    if (charge(c, 1))
+        return c->stop;
+    return cel_is_stop(v) ? v : value_neg(v);
+}
+
+/* ---- slots ---- */
+
+static inline bool compare_ints(enum op_code op, int64_t x, int64_t y)
+{
+    switch (op) {
+    case OP_EQ:
+        return x == y;
+    case OP_NE:
+        return x != y;
+    case OP_LT:
+        return x < y;
+    case OP_LE:
+        return x <= y;
+    case OP_GT:
+        return x > y;
+    default:
+        return x >= y;
+    }
+}
+
+/* The comparison of a slot's value, and what it costs in all. */
+struct cel_value slot_compare(struct ctx *c, const struct slot_cmp *cmp, struct cel_value v,
+                              uint64_t *cost)
+{
+    *cost = cmp->chain_cost;
+    if (likely(v.kind == cmp->constant.kind)) {
+        if (v.kind == CEL_STRING && cmp->op <= OP_NE) {
+            bool is_same = v.len == cmp->constant.len &&
+                           (v.s == cmp->constant.s || memcmp(v.s, cmp->constant.s, v.len) == 0);
+            uint64_t n = v.form & CEL_ASCII ? v.len : string_size(v);
+            *cost += (MIN(n, (uint64_t)cmp->size) + 9) / 10;
+            return cel_bool(is_same == (cmp->op == OP_EQ));
+        }
+        if (v.kind == CEL_INT) {
+            *cost += 1;
+            return cel_bool(compare_ints((enum op_code)cmp->op, v.i, cmp->constant.i));
+        }
+    }
+    struct cel_value args[] = {v, cmp->constant}, r;
+    if (v.kind == CEL_ABSENT)
+        r = args[0] = cel_fail_name(CEL_E_NO_KEY, c->p->slots[cmp->slot].name);
+    else if (cel_is_stop(v))
+        r = v;
+    else
+        r = apply(c, (enum op_code)cmp->op, v, cmp->constant);
+    *cost += binary_cost(cmp->rule, args);
+    return r;
+}
+
+static struct cel_value eval_slot_cmp(struct ctx *c, const struct op *op)
+{
+    uint64_t cost;
+    struct cel_value v = slot_compare(c, op->cmp, slot_value(c, op->cmp->slot), &cost);
+
+    return charge(c, cost) ? c->stop : v;
+}
+
+/* ---- calls ---- */
+
+static bool fits(struct ctx *c, const struct overload *o, const struct cel_value *args,
+                 size_t n)
+{
+    return overload_fits(c->arena, o, args, n);
+}
+
+struct cel_value call_function(struct ctx *c, const struct call_info *info,
+                               const struct cel_value *args, size_t n)
+{
+    struct cel_call call = {
+        .run = c->run, .arena = c->arena, .env = c->p->env, .prepared = info->prepared};
+
+    for (uint32_t i = 0; i < info->n_overloads; i++) {
+        const struct overload *o = info->overloads[i];
+        if (!fits(c, o, args, n))
+            continue;
+        call.data = o->data;
+        return o->fn ? o->fn(&call, args, n)
+                     : cel_fail_text(c->arena, "'%.*s' has no implementation here",
+                                     STR_ARG(info->function->name));
+    }
+    return cel_fail_name(CEL_E_NO_OVERLOAD, info->function->name);
+}
+
+static uint64_t cost_of_call(const struct op *op, const struct cel_value *args,
+                             struct cel_value result)
+{
+    if (op->cost == COST_ONE)
+        return 1;
+    if (op->cost == COST_FIXED)
+        return op->call->overloads[0]->fixed_cost;
+    return call_cost((enum cost)op->cost, args, op->n, result);
+}
+
+static struct cel_value eval_call(struct ctx *c, const struct op *op)
+{
+    struct cel_value args[MAX_ARGS], v = {0};
+    bool is_strict = op->n > 2 || op->call->is_prepared_strict;
+
+    for (uint32_t i = 0; i < op->n; i++) {
+        args[i] = eval(c, &op->args[i]);
+        if (unlikely(cel_is_stop(args[i]))) {
+            if (is_stopped(c))
+                return c->stop;
+            if (v.kind == CEL_ABSENT)
+                v = args[i];
+            else
+                v = first_stop(c, v, args[i]);
+            if (is_strict && args[i].kind == CEL_ERROR)
+                return args[i];
+        }
+    }
+    if (v.kind == CEL_ABSENT)
+        v = call_function(c, op->call, args, op->n);
+    if (charge(c, cost_of_call(op, args, v)))
+        return c->stop;
+    return v;
+}
+
+/* `o.or(e)`, `o.orValue(e)`: e is evaluated only where o is empty. */
+static struct cel_value eval_or_else(struct ctx *c, const struct op *op)
+{
+    struct cel_value v = eval(c, &op->args[0]);
+
+    if (cel_is_stop(v))
+        return v;
+    if (v.kind != CEL_OPTIONAL)
+        return no_overload();
+    if (v.len)
+        return op->n ? v.items[0] : v;
+    v = eval(c, &op->args[1]);
+    return op->n || cel_is_stop(v) || v.kind == CEL_OPTIONAL ? v : no_overload();
+}
+
+/* ---- making lists, maps and messages ---- */
+
+static struct cel_value not_optional(struct ctx *c, const char *what, struct cel_value v)
+{
+    struct str s = cel_show(c->arena, v);
+
+    return cel_fail_text(c->arena, "cannot initialize optional %s from non-optional value %.*s",
+                         what, STR_ARG(s));
+}
+
+static struct cel_value eval_list(struct ctx *c, const struct op *op)
+{
+    struct cel_value *items = arena_array(c->arena, struct cel_value, MAX(op->n, 1u)), v = {0};
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < op->n; i++) {
+        v = eval(c, &op->args[i]);
+        if (cel_is_stop(v))
+            break;
+        if (op->list->is_opt && op->list->is_opt[i]) {
+            if (v.kind != CEL_OPTIONAL) {
+                v = not_optional(c, "list element", v);
+                break;
+            }
+            if (v.len == 0)
+                continue;
+            v = v.items[0];
+        }
+        items[n++] = v;
+    }
+    if (charge(c, 10))
+        return c->stop;
+    return cel_is_stop(v) && v.kind != CEL_ABSENT ? v : cel_list(items, n);
+}
+
+static bool is_odd_key(struct cel_value key)
+{
+    return key.kind != CEL_STRING && key.kind != CEL_INT && key.kind != CEL_UINT &&
+           key.kind != CEL_BOOL;
+}
+
+struct map_maker {
+    struct cel_entry *entries;
+    uint32_t n;
+};
+
+/* Index of the entry with the key; `across`: numbers of all kinds are one key. */
+static uint32_t entry_of(struct arena *a, const struct map_maker *m, struct cel_value key,
+                         bool across)
+{
+    uint32_t i = 0;
+
+    while (i < m->n) {
+        struct cel_value k = m->entries[i].key;
+        if ((across || k.kind == key.kind) && cel_same(a, k, key))
+            break;
+        i++;
+    }
+    return i;
+}
+
+static struct cel_value map_put_entry(struct arena *a, const struct cel_env *env,
+                                      struct map_maker *m, struct cel_value key,
+                                      struct cel_value value)
+{
+    uint32_t i = entry_of(a, m, key, env->is_definition);
+    struct str s;
+
+    if (env->is_definition && is_odd_key(key)) {
+        s = cel_show(a, key);
+        return cel_fail_text(a, "unsupported key type: %.*s", STR_ARG(s));
+    }
+    if (i < m->n && env->is_definition) {
+        s = cel_show(a, key);
+        return cel_fail_text(a, "Failed with repeated key: %.*s", STR_ARG(s));
+    }
+    m->entries[i] = (struct cel_entry){key, value};
+    m->n += i == m->n;
+    return cel_null();
+}
+
+struct cel_value map_literal(struct arena *a, const struct cel_env *env,
+                             const struct cel_value *pairs, size_t n)
+{
+    struct map_maker m = {arena_array(a, struct cel_entry, MAX(n, (size_t)1)), 0};
+
+    for (size_t i = 0; i < n; i++) {
+        struct cel_value v = map_put_entry(a, env, &m, pairs[2 * i], pairs[2 * i + 1]);
+        if (v.kind == CEL_ERROR)
+            return v;
+    }
+    return cel_map_of(a, m.entries, m.n);
+}
+
+static struct cel_value eval_map(struct ctx *c, const struct op *op)
+{
+    struct map_maker m = {arena_array(c->arena, struct cel_entry, MAX(op->n, 1u)), 0};
+    struct cel_value key, v = {0};
+
+    for (uint32_t i = 0; i < op->n && (v.kind == CEL_ABSENT || !cel_is_stop(v)); i++) {
+        key = eval(c, &op->args[2 * i]);
+        v = cel_is_stop(key) ? key : eval(c, &op->args[2 * i + 1]);
+        if (cel_is_stop(v))
+            break;
+        if (op->list->is_opt && op->list->is_opt[i]) {
+            if (v.kind != CEL_OPTIONAL) {
+                v = not_optional(c, "entry", v);
+                break;
+            }
+            if (v.len == 0) {
+                uint32_t at = entry_of(c->arena, &m, key, false);
+                if (at < m.n)
+                    memmove(&m.entries[at], &m.entries[at + 1],
+                            (--m.n - at) * sizeof(m.entries[0]));
+                continue;
+            }
+            v = v.items[0];
+        }
+        v = map_put_entry(c->arena, c->p->env, &m, key, v);
+    }
+    if (charge(c, 30))
+        return c->stop;
+    return v.kind == CEL_ERROR || v.kind == CEL_UNKNOWN ? v
+                                                        : cel_map_of(c->arena, m.entries, m.n);
+}
+
+static struct cel_value eval_message(struct ctx *c, const struct op *op)
+{
+    const struct cel_type *t = op->list->type;
+    struct cel_value *fields =
+        arena_array(c->arena, struct cel_value, MAX(t->n_fields, (uint16_t)1));
+    struct cel_value v = {0};
+
+    for (uint32_t i = 0; i < op->n; i++) {
+        v = eval(c, &op->args[i]);
+        if (cel_is_stop(v))
+            break;
+        if (op->list->is_opt[i]) {
+            if (v.kind != CEL_OPTIONAL) {
+                v = not_optional(c, "entry", v);
+                break;
+            }
+            if (v.len == 0)
+                continue;
+            v = v.items[0];
+        }
+        fields[op->list->fields[i]] = v;
+    }
+    if (charge(c, 40))
+        return c->stop;
+    return v.kind == CEL_ERROR || v.kind == CEL_UNKNOWN
+               ? v
+               : message_make(c->arena, c->p->env, t, fields);
+}
+
+static struct cel_value eval_enum(struct ctx *c, const struct op *op)
+{
+    struct cel_value v = eval(c, op->args);
+
+    if (charge(c, 1))
+        return c->stop;
+    if (cel_is_stop(v))
+        return v;
+    if (v.kind == CEL_STRING) {
+        for (size_t i = 0; i < op->type->n_fields; i++)
+            if (str_eq(op->type->values[i].name, cel_str(v)))
+                return (struct cel_value){.kind = CEL_ENUM,
+                                          .len = (uint32_t)op->type->values[i].number,
+                                          .type = op->type};
+        return cel_fail_text(c->arena, "invalid enum value '%.*s'", STR_ARG(cel_str(v)));
+    }
+    if (v.kind != CEL_INT && v.kind != CEL_ENUM)
+        return no_overload();
+    int64_t i = v.kind == CEL_INT ? v.i : (int32_t)v.len;
+    if (i < INT32_MIN || i > INT32_MAX)
+        return cel_fail_text(c->arena, "int32 range error: %lld", (long long)i);
+    return (struct cel_value){.kind = CEL_ENUM, .len = (uint32_t)(int32_t)i, .type = op->type};
+}
+
+/* ---- loops ---- */
+
+struct loop {
+    struct cel_value range;
+    struct cel_value accu; /* of quantifiers: a bool or error */
+    struct cel_value *items;
+    struct cel_entry *entries;
+    uint32_t n, cap;
+    int64_t count;
+};
+
+static struct cel_value bad_range(struct ctx *c, const struct fold_info *f, struct cel_value v)
+{
+    struct str name = cel_type_of(v)->name;
+
+    (void)c;
+    (void)f;
+    return cel_fail_name(CEL_E_RANGE, name);
+}
+
+static void bind_vars(struct ctx *c, const struct fold_info *f, struct cel_value range,
+                      uint32_t i)
+{
+    struct cel_value *vars = &c->locals[f->local + 1];
+
+    if (range.kind == CEL_LIST) {
+        if (!f->has_two) {
+            vars[0] =
+                likely(range.form == CEL_ARRAY) ? range.items[i] : cel_at(c->arena, range, i);
+            return;
+        }
+        vars[0] = cel_int(i);
+        vars[1] = cel_at(c->arena, range, i);
+        return;
+    }
+    vars[0] = cel_key(c->arena, range, i);
+    if (f->has_two)
+        vars[1] = map_value(c->arena, range, i);
+}
+
+/* `all` decides at false, `exists` at true. */
+static struct cel_value eval_quantifier(struct ctx *c, const struct fold_info *f,
+                                        struct cel_value range, bool decides)
+{
+    struct cel_value accu = cel_bool(!decides);
+    uint64_t cond = decides ? 3 : 2;
+
+    for (uint32_t i = 0; i < range.len; i++) {
+        if (step(c) || charge_units(c, cond))
+            return c->stop;
+        if (accu.kind == CEL_BOOL && accu.b == decides)
+            break;
+        if (charge(c, 1))
+            return c->stop;
+        bind_vars(c, f, range, i);
+        struct cel_value v = eval(c, f->pred);
+        if (likely(v.kind == CEL_BOOL)) {
+            if (v.b == decides)
+                accu = v;
+            continue;
+        }
+        if (is_stopped(c))
+            return c->stop;
+        if (v.kind != CEL_UNKNOWN && v.kind != CEL_ERROR)
+            v = no_overload();
+        if (accu.kind == CEL_BOOL)
+            accu = v;
+        else if (v.kind == CEL_UNKNOWN)
+            accu = unknown_merge(c->arena, accu, v);
+    }
+    return charge(c, 1) ? c->stop : accu;
+}
+
+static struct cel_value eval_exists_one(struct ctx *c, const struct fold_info *f,
+                                        struct cel_value range)
+{
+    struct cel_value accu = cel_int(0);
+
+    for (uint32_t i = 0; i < range.len; i++) {
+        if (step(c))
+            return c->stop;
+        bind_vars(c, f, range, i);
+        struct cel_value v = eval(c, f->pred);
+        if (is_stopped(c))
+            return c->stop;
+        if (v.kind != CEL_BOOL) {
+            accu = cel_is_stop(v) ? v : no_overload();
+        } else if (v.b) {
+            if (charge_units(c, 2))
+                return c->stop;
+            accu.i += accu.kind == CEL_INT;
+        }
+    }
+    if (charge_units(c, 2))
+        return c->stop;
+    return accu.kind == CEL_INT ? cel_bool(accu.i == 1) : accu;
+}
+
+static struct cel_value *loop_room(struct ctx *c, struct loop *l, bool is_map)
+{
+    size_t size = is_map ? sizeof(struct cel_entry) : sizeof(struct cel_value);
+    void *old = is_map ? (void *)l->entries : (void *)l->items;
+
+    if (l->n == l->cap) {
+        uint32_t cap = l->cap ? l->cap * 2 : 8;
+        old = arena_grow(c->arena, old, l->cap * size, cap * size, 16);
+        l->cap = cap;
+        if (is_map)
+            l->entries = old;
+        else
+            l->items = old;
+    }
+    return old;
+}
+
+/* One step of map, filter and transformList. */
+static void collect(struct ctx *c, const struct fold_info *f, struct loop *l)
+{
+    bool is_filter = f->kind == FOLD_FILTER;
+
+    if (charge(c, 1)) /* the accumulator */
+        return;
+    struct cel_value v;
+    if (is_filter) {
+        v = c->locals[f->local + 1];
+        charge(c, 1);
+    } else {
+        v = eval(c, f->body);
+    }
+    if (is_stopped(c) || charge(c, f->item_cost) || charge(c, 1))
+        return;
+    if (l->accu.kind != CEL_ABSENT)
+        return; /* an error stays */
+    if (cel_is_stop(v)) {
+        l->accu = v;
+        return;
+    }
+    loop_room(c, l, false);
+    l->items[l->n++] = v;
+}
+
+static void insert(struct ctx *c, struct loop *l, struct cel_value key, struct cel_value value)
+{
+    struct map_maker m = {l->entries, l->n};
+    struct str s;
+
+    if (entry_of(c->arena, &m, key, true) < m.n) {
+        s = key.kind == CEL_STRING ? cel_str(key) : cel_show(c->arena, key);
+        l->accu = cel_fail_text(c->arena, "insert failed: key %.*s already exists", STR_ARG(s));
+        return;
+    }
+    loop_room(c, l, true);
+    l->entries[l->n++] = (struct cel_entry){key, value};
+}
+
+/* One step of transformMap and transformMapEntry. */
+static void collect_entry(struct ctx *c, const struct fold_info *f, struct loop *l)
+{
+    struct cel_value v;
+
+    if (charge(c, 1))
+        return;
+    if (f->kind == FOLD_TO_MAP) {
+        if (l->accu.kind != CEL_ABSENT)
+            return;
+        if (charge(c, 1))
+            return;
+        v = eval(c, f->body);
+        if (is_stopped(c))
+            return;
+        if (cel_is_stop(v)) {
+            l->accu = v;
+            return;
+        }
+        if (!charge(c, 1))
+            insert(c, l, c->locals[f->local + 1], v);
+        return;
+    }
+    v = eval(c, f->body);
+    if (is_stopped(c) || charge(c, 1) || l->accu.kind != CEL_ABSENT)
+        return;
+    if (v.kind != CEL_MAP) {
+        l->accu = cel_is_stop(v) ? v : no_overload();
+        return;
+    }
+    for (uint32_t i = 0; i < v.len && l->accu.kind == CEL_ABSENT; i++)
+        insert(c, l, cel_key(c->arena, v, i), map_value(c->arena, v, i));
+}
+
+static struct cel_value eval_collector(struct ctx *c, const struct fold_info *f,
+                                       struct cel_value range)
+{
+    bool is_map = f->kind == FOLD_TO_MAP || f->kind == FOLD_TO_ENTRIES;
+    struct loop l = {0};
+
+    if (range.len)
+        charge(c, f->init_cost);
+    for (uint32_t i = 0; i < range.len; i++) {
+        if (step(c))
+            return c->stop;
+        bind_vars(c, f, range, i);
+        if (f->pred) {
+            struct cel_value v = eval(c, f->pred);
+            if (is_stopped(c))
+                return c->stop;
+            if (v.kind != CEL_BOOL) {
+                l.accu = cel_is_stop(v) ? v : no_overload();
+                continue;
+            }
+            if (!v.b)
+                continue;
+        }
+        if (is_map)
+            collect_entry(c, f, &l);
+        else
+            collect(c, f, &l);
+    }
+    if (range.len == 0)
+        charge(c, f->init_cost);
+    if (charge(c, 1) || is_stopped(c))
+        return c->stop;
+    if (l.accu.kind != CEL_ABSENT)
+        return l.accu;
+    return is_map ? cel_map_of(c->arena, l.entries, l.n) : cel_list(l.items, l.n);
+}
+
+static struct cel_value eval_fold(struct ctx *c, const struct op *op)
+{
+    const struct fold_info *f = op->fold;
+    struct cel_value range;
+
+    if (f->kind == FOLD_BIND) {
+        if (charge(c, f->init_cost))
+            return c->stop;
+        c->locals[f->local] = (struct cel_value){0};
+        return eval(c, f->body);
+    }
+    range = eval(c, f->range);
+    if (cel_is_stop(range))
+        return range;
+    if (range.kind != CEL_LIST && range.kind != CEL_MAP)
+        return bad_range(c, f, range);
+    switch (f->kind) {
+    case FOLD_ALL:
+        return eval_quantifier(c, f, range, false);
+    case FOLD_EXISTS:
+        return eval_quantifier(c, f, range, true);
+    case FOLD_EXISTS_ONE:
+        return eval_exists_one(c, f, range);
+    default:
+        return eval_collector(c, f, range);
+    }
+}
+
+static struct cel_value eval_block(struct ctx *c, const struct op *op)
+{
+    for (uint32_t i = 0; i < op->block->n; i++)
+        c->locals[op->block->locals[i]] = (struct cel_value){0};
+    return eval(c, op->block->body);
+}
+
+/* ---- the walk ---- */
+
+static struct cel_value dispatch(struct ctx *c, const struct op *op)
+{
+    struct cel_value v;
+
+    switch ((enum op_code)op->code) {
+    case OP_CONST:
+        if (op->n && charge(c, op->n))
+            return c->stop;
+        return op->value;
+    case OP_VAR:
+    case OP_LOCAL:
+    case OP_LAZY:
+        v = resolve(c, op);
+        return charge(c, 1) ? c->stop : v;
+    case OP_ATTR:
+        return eval_attr(c, op);
+    case OP_COND:
+        return eval_cond(c, op);
+    case OP_AND:
+        return eval_logic(c, op, false);
+    case OP_OR:
+        return eval_logic(c, op, true);
+    case OP_NOT:
+        return eval_not(c, op);
+    case OP_NEG:
+        return eval_neg(c, op);
+    case OP_IN_SET:
+        v = eval(c, op->args);
+        return cel_is_stop(v) ? v : cel_bool(set_has(op->set, v));
+    case OP_CALL:
+        return eval_call(c, op);
+    case OP_OR_ELSE:
+        return eval_or_else(c, op);
+    case OP_LIST:
+        return eval_list(c, op);
+    case OP_MAP:
+        return eval_map(c, op);
+    case OP_MESSAGE:
+        return eval_message(c, op);
+    case OP_FOLD:
+        return eval_fold(c, op);
+    case OP_BLOCK:
+        return eval_block(c, op);
+    case OP_FAIL:
+        charge(c, 1);
+        return is_stopped(c) ? c->stop : cel_fail_name(CEL_E_UNDECLARED, *op->name);
+    case OP_SLOT:
+        return charge_units(c, op->cost) ? c->stop : read_slot(c, op);
+    case OP_SLOT_TEST:
+        return charge_units(c, op->cost) ? c->stop : test_slot(c, op);
+    case OP_SLOT_CMP:
+        return eval_slot_cmp(c, op);
+    case OP_ENUM:
+        return eval_enum(c, op);
+    default:
+        return eval_binary(c, op);
+    }
+}
+
+struct cel_value eval(struct ctx *c, const struct op *op)
+{
+    struct cel_value v;
+
+    if (likely(!c->trace))
+        return dispatch(c, op);
+    v = dispatch(c, op);
+    trace_note(c, op, v);
+    return v;
+}
+
+void ctx_init(struct ctx *c, const struct cel_program *p, struct cel_run *run,
+              struct cel_value *locals)
+{
+    c->p = p;
+    c->run = run;
+    c->arena = run->arena;
+    c->slots = NULL;
+    c->device = run->device;
+    c->locals = locals;
+    c->cost = 0;
+    c->limit = run->limit ? run->limit : p->limit;
+    c->steps = run->steps ? run->steps : CEL_MAX_STEPS;
+    c->memory = run->arena ? run->arena->total + CEL_MAX_BYTES : 0;
+    c->stop = (struct cel_value){0};
+    c->trace = NULL;
+}
+
+#define STACK_LOCALS 16
+
+struct cel_value program_run(const struct cel_program *p, struct cel_run *run,
+                             const struct cel_value *slots, struct trace *trace)
+{
+    struct cel_value locals[STACK_LOCALS], v;
+    struct ctx c;
+
+    ctx_init(&c, p, run,
+             p->n_locals > STACK_LOCALS ? arena_array(run->arena, struct cel_value, p->n_locals)
+                                        : locals);
+    c.slots = slots;
+    c.trace = trace;
+    if (c.device && c.device->broken.kind != CEL_ABSENT)
+        v = c.device->broken;
+    else
+        v = eval(&c, &p->root);
+    run->cost = c.cost;
+    return is_stopped(&c) ? c.stop : v;
+}
+
+struct cel_value cel_eval(const struct cel_program *p, struct cel_run *run)
+{
+    return program_run(p, run, NULL, NULL);
+}
+
+struct cel_value cel_eval_bound(const struct cel_program *p, struct cel_run *run,
+                                const struct cel_value *slots)
+{
+    return program_run(p, run, slots, NULL);
+}

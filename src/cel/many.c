@@ -1,0 +1,156 @@
+/* many.c - one program over the rows of a table
+ *
+ * A conjunction is evaluated term by term over whole columns: a row that a term refuses is
+ * done, one where a term errs stays open, because a later false absorbs the error. Terms that
+ * compare a slot with a constant are tight loops; others are evaluated row by row.
+ */
+#include "cel/trace_priv.h"
+
+#define STACK_SLOTS 64
+#define MAX_TERM_COST 10000 /* of a slot's comparison; below it the limit plays no part */
+
+struct batch {
+    struct ctx *c;
+    const struct cel_value *const *columns;
+    struct cel_value *row; /* slots of the row at hand */
+    size_t n;
+    uint8_t *out;
+};
+
+static void keep(uint8_t *out, struct cel_value v)
+{
+    if (v.kind == CEL_BOOL) {
+        if (!v.b)
+            *out = CEL_MATCH_NO;
+        return;
+    }
+    *out = CEL_MATCH_ERROR;
+}
+
+/* slot == text and slot != text. */
+static void compare_texts(struct batch *b, const struct slot_cmp *cmp)
+{
+    const struct cel_value *column = b->columns[cmp->slot];
+    const char *want = cmp->constant.s;
+    uint32_t len = cmp->constant.len;
+    bool is_eq = cmp->op == OP_EQ;
+    uint64_t cost;
+
+    for (size_t i = 0; i < b->n; i++) {
+        if (b->out[i] == CEL_MATCH_NO)
+            continue;
+        struct cel_value v = column[i];
+        if (likely(v.kind == CEL_STRING)) {
+            bool is_same = v.len == len && (v.s == want || memcmp(v.s, want, len) == 0);
+            if (is_same != is_eq)
+                b->out[i] = CEL_MATCH_NO;
+            continue;
+        }
+        keep(&b->out[i], slot_compare(b->c, cmp, v, &cost));
+    }
+}
+
+static void compare(struct batch *b, const struct slot_cmp *cmp)
+{
+    const struct cel_value *column = b->columns[cmp->slot];
+    uint64_t cost;
+
+    if (cmp->constant.kind == CEL_STRING && cmp->op <= OP_NE) {
+        compare_texts(b, cmp);
+        return;
+    }
+    for (size_t i = 0; i < b->n; i++)
+        if (b->out[i] != CEL_MATCH_NO)
+            keep(&b->out[i], slot_compare(b->c, cmp, column[i], &cost));
+}
+
+static void read(struct batch *b, uint32_t slot, bool is_test)
+{
+    const struct cel_value *column = b->columns[slot];
+
+    for (size_t i = 0; i < b->n; i++) {
+        struct cel_value v = column[i];
+        if (b->out[i] == CEL_MATCH_NO)
+            continue;
+        if (is_test && v.kind != CEL_UNKNOWN)
+            v = cel_bool(v.kind != CEL_ABSENT);
+        keep(&b->out[i], v);
+    }
+}
+
+static void evaluate(struct batch *b, const struct op *op)
+{
+    const struct cel_program *p = b->c->p;
+
+    for (size_t i = 0; i < b->n; i++) {
+        if (b->out[i] == CEL_MATCH_NO)
+            continue;
+        for (uint32_t s = 0; s < p->n_slots; s++)
+            b->row[s] = b->columns[s][i];
+        b->c->cost = 0;
+        b->c->stop = (struct cel_value){0};
+        struct cel_value v = eval(b->c, op);
+        if (b->c->stop.kind != CEL_ABSENT)
+            b->out[i] = CEL_MATCH_ERROR | 0x80; /* nothing absorbs it */
+        else
+            keep(&b->out[i], v);
+    }
+}
+
+static void term(struct batch *b, const struct op *op)
+{
+    switch (op->code) {
+    case OP_SLOT_CMP:
+        compare(b, op->cmp);
+        break;
+    case OP_SLOT:
+        read(b, op->n & 0xFFFF, false);
+        break;
+    case OP_SLOT_TEST:
+        read(b, op->n & 0xFFFF, true);
+        break;
+    default:
+        evaluate(b, op);
+    }
+}
+
+static bool is_light(const struct op *op)
+{
+    return op->code == OP_SLOT_CMP || op->code == OP_SLOT || op->code == OP_SLOT_TEST;
+}
+
+/* May the terms be taken one by one? Not where their costs could add up to the limit. */
+static bool is_separable(const struct cel_program *p, const struct ctx *c)
+{
+    uint32_t n = 0;
+
+    if (p->root.code != OP_AND)
+        return false;
+    for (uint32_t i = 0; i < p->root.n; i++)
+        n += !is_light(&p->root.args[i]) + (p->root.args[i].code == OP_CALL ? 0 : 0);
+    bool is_small = (uint64_t)p->root.n * MAX_TERM_COST < c->limit;
+    return is_small && (n == 0 || p->estimate.max < c->limit);
+}
+
+void cel_eval_many(const struct cel_program *p, struct cel_run *run,
+                   const struct cel_value *const *columns, size_t n, uint8_t *out)
+{
+    struct cel_value row[STACK_SLOTS], *locals = NULL;
+    struct ctx c;
+
+    if (p->n_locals)
+        locals = arena_array(run->arena, struct cel_value, p->n_locals);
+    ctx_init(&c, p, run, locals);
+    struct batch b = {&c, columns, row, n, out};
+    if (p->n_slots > STACK_SLOTS)
+        b.row = arena_array(run->arena, struct cel_value, p->n_slots);
+    c.slots = b.row;
+    memset(out, CEL_MATCH_YES, n);
+    if (is_separable(p, &c))
+        for (uint32_t i = 0; i < p->root.n; i++)
+            term(&b, &p->root.args[i]);
+    else
+        term(&b, &p->root);
+    for (size_t i = 0; i < n; i++)
+        out[i] &= 0x7F;
+}

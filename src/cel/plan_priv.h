@@ -1,0 +1,209 @@
+/* plan_priv.h - a program: the flat form that is evaluated
+ *
+ * Operations are 32 bytes; the operands of one stand next to each other. The program's memory
+ * is one arena, which holds all of it but compiled patterns.
+ */
+#pragma once
+
+#include "cel/device.h"
+#include "cel/env_priv.h"
+#include "cel/value_priv.h"
+
+enum op_code {
+    OP_CONST,
+    OP_VAR,
+    OP_LOCAL,
+    OP_LAZY, /* a binding: evaluated when it is first read */
+    OP_ATTR, /* a chain of selections */
+    OP_COND,
+    OP_AND,
+    OP_OR,
+    OP_NOT,
+    OP_NEG,
+    OP_EQ,
+    OP_NE,
+    OP_LT,
+    OP_LE,
+    OP_GT,
+    OP_GE,
+    OP_ADD,
+    OP_SUB,
+    OP_MUL,
+    OP_DIV,
+    OP_MOD,
+    OP_IN,
+    OP_IN_SET,
+    OP_CALL,
+    OP_OR_ELSE, /* optional.or() and orValue() */
+    OP_LIST,
+    OP_MAP,
+    OP_MESSAGE,
+    OP_FOLD,
+    OP_BLOCK,
+    OP_FAIL,
+    OP_SLOT,
+    OP_SLOT_TEST, /* has() and `in` of a slot's name */
+    OP_SLOT_CMP,  /* slot OP constant */
+    OP_SLOT_CALL, /* slot.isGreaterThan(constant) and its kin */
+    OP_ENUM,      /* E(x) of a strong enum */
+};
+
+struct op;
+
+struct call_info {
+    const struct function *function;
+    const struct overload *const *overloads;
+    uint32_t n_overloads;
+    const void *prepared;    /* a compiled pattern, a zone */
+    bool is_prepared_strict; /* evaluation of arguments stops at the first error */
+};
+
+struct qualifier {
+    struct cel_value key;
+    const struct op *op; /* in place of key */
+    bool is_opt, is_test, is_field;
+};
+
+struct attr {
+    const struct op *root;
+    uint32_t n;
+    bool has_opt;
+    struct qualifier quals[];
+};
+
+struct fold_info {
+    enum fold_kind kind;
+    bool has_two;
+    uint32_t local; /* accumulator, variables */
+    const struct op *range, *pred, *body;
+    uint16_t init_cost; /* of the empty list or map */
+    uint16_t item_cost; /* of [t] */
+};
+
+struct block_info {
+    uint32_t n;
+    uint32_t *locals; /* of its lazy expressions */
+    const struct op *body;
+};
+
+struct list_info {
+    const bool *is_opt; /* NULL: none is */
+    const struct cel_type *type;
+    const uint16_t *fields; /* of a message: by argument */
+};
+
+/* A set of constants: strings, ints, bools, by hash. */
+struct const_set {
+    uint32_t mask;
+    const uint32_t *index;
+    const struct cel_value *items;
+    bool is_plain; /* no strings: look through */
+    uint32_t n;
+};
+
+struct slot_cmp {
+    struct cel_value constant;
+    uint16_t slot;
+    uint8_t op;                /* enum op_code */
+    uint8_t rule;              /* of the cost: COST_EQUAL, COST_ORDER, COST_ONE */
+    uint32_t chain_cost, size; /* of the constant */
+};
+
+struct op {
+    uint8_t code;
+    uint8_t cost;   /* enum cost of a call */
+    bool is_folded; /* OP_CONST: costs nothing and may be part of a larger constant */
+    bool is_test;
+    uint32_t n; /* operands; index of a variable, local or slot; OP_CONST: what it costs */
+    uint32_t from, to;
+    union {
+        struct cel_value value;
+        struct {
+            const struct op *args;
+            union {
+                const void *info;
+                const struct call_info *call;
+                const struct attr *attr;
+                const struct fold_info *fold;
+                const struct block_info *block;
+                const struct list_info *list;
+                const struct const_set *set;
+                const struct slot_cmp *cmp;
+                const struct str *name;
+                const struct cel_type *type;
+            };
+        };
+    };
+};
+_Static_assert(sizeof(struct op) == 32, "an operation is half a cache line");
+
+struct cel_program {
+    struct arena arena;
+    const struct cel_env *env;
+    struct str text;
+    struct op root;
+    uint32_t n_locals;
+    const struct cel_type *type;
+    struct cel_range estimate;
+    const struct op **lazies; /* by local: what a binding is made of */
+    struct cel_slot *slots;
+    uint32_t n_slots;
+    bool needs_device;
+    int device_var;
+    VEC(struct regex *) patterns; /* on the heap */
+    VEC(struct str) used;         /* variables; in the arena */
+    uint64_t limit;
+    bool test_is_free;
+};
+
+/* What one evaluation knows. */
+struct ctx {
+    const struct cel_program *p;
+    struct cel_run *run;
+    struct arena *arena;
+    const struct cel_value *slots;
+    const struct cel_device *device;
+    struct cel_value *locals;
+    uint64_t cost, limit;
+    uint64_t steps;
+    size_t memory;
+    struct cel_value stop; /* an error nothing absorbs; CEL_ABSENT: none */
+    struct trace *trace;
+};
+
+struct cel_value eval(struct ctx *c, const struct op *op);
+void ctx_init(struct ctx *c, const struct cel_program *p, struct cel_run *run,
+              struct cel_value *locals);
+uint64_t call_cost(enum cost rule, const struct cel_value *args, size_t n,
+                   struct cel_value result);
+/* The rule that a call with these overloads is charged by. */
+enum cost cost_rule(const struct cel_env *env, const struct function *f,
+                    const struct overload *const *overloads, uint32_t n);
+uint64_t scale(uint64_t n, double factor); /* rounded up */
+
+struct cel_value value_add(struct arena *a, struct cel_value x, struct cel_value y);
+struct cel_value value_arith(struct arena *a, enum op_code op, struct cel_value x,
+                             struct cel_value y);
+struct cel_value value_in(struct arena *a, struct cel_value x, struct cel_value y);
+struct cel_value value_neg(struct cel_value x);
+struct cel_value value_order(enum op_code op, struct cel_value x, struct cel_value y);
+struct cel_value value_select(struct arena *a, struct cel_value v, struct cel_value key,
+                              bool is_field);
+/* Like value_select(), but CEL_ABSENT where there is nothing. */
+struct cel_value value_peek(struct arena *a, struct cel_value v, struct cel_value key,
+                            bool is_field);
+bool set_has(const struct const_set *s, struct cel_value v);
+struct cel_value slot_value(struct ctx *c, uint32_t slot);
+/* {keys: values} with what the environment says of duplicates and odd keys. Pairs follow each
+ * other. */
+struct cel_value map_literal(struct arena *a, const struct cel_env *env,
+                             const struct cel_value *pairs, size_t n);
+
+/* ---- device.c ---- */
+
+uint64_t device_hash(struct str domain, struct str name);
+/* The kind of value that the variable's map holds (`attributes.int` …), or -1. */
+int device_named_kind(uint32_t var);
+bool device_has_var(const struct cel_env *env, uint32_t var);
+/* `device` or one of `attributes.…` as a value. */
+struct cel_value device_value(struct ctx *c, uint32_t var);
