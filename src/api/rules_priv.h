@@ -17,6 +17,9 @@ schema_defaults_fn container_defaults, crd_defaults, device_request_defaults,
 /* pod.c */
 api_prepare_fn pod_prepare;
 
+/* prepare.c */
+api_prepare_fn device_taint_rule_prepare, namespace_prepare, resource_slice_prepare;
+
 /* cells.c */
 column_cell_fn cell_age, cell_created_at, cell_namespace_status, cell_node_status,
     cell_node_roles;
