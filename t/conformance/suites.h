@@ -6,12 +6,13 @@ extern const struct conf_suite suite_http;
 extern const struct conf_suite suite_job;
 extern const struct conf_suite suite_json;
 extern const struct conf_suite suite_json_patch;
+extern const struct conf_suite suite_k8scel;
 extern const struct conf_suite suite_kueue;
 extern const struct conf_suite suite_patch;
 extern const struct conf_suite suite_smd;
 extern const struct conf_suite suite_values;
 
 static const struct conf_suite *const suites[] = {
-    &suite_cel,   &suite_http,  &suite_job, &suite_json,   &suite_json_patch,
-    &suite_kueue, &suite_patch, &suite_smd, &suite_values,
+    &suite_cel,    &suite_http,  &suite_job,   &suite_json, &suite_json_patch,
+    &suite_k8scel, &suite_kueue, &suite_patch, &suite_smd,  &suite_values,
 };
