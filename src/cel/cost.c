@@ -105,7 +105,7 @@ int k8s_cost_of(struct str name)
 /* Costs that come with a library's overloads and outrank those by name. */
 static bool is_bound(enum cost c)
 {
-    return (c >= COST_SLICE && c <= COST_SETS_TWICE) || c == COST_FIXED;
+    return (c >= COST_INCLUDES_136 && c <= COST_SETS_TWICE) || c == COST_FIXED;
 }
 
 enum cost cost_rule(const struct cel_env *env, const struct function *f,

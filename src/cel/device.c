@@ -87,7 +87,7 @@ static bool device_sizes(void *ctx, const struct str *path, size_t n,
         return str_eqz(path[2], "@values");
     }
     out->max = is_attribute ? MAX_VALUE : 1;
-    return str_eqz(path[2], "@values");
+    return str_eqz(path[2], "@values") && (is_attribute || str_eqz(path[3], "@values"));
 }
 
 static const struct {
@@ -324,4 +324,59 @@ void cel_bind(const struct cel_program *p, const struct cel_device *d, struct ce
 {
     for (uint32_t i = 0; i < p->n_slots; i++)
         slots[i] = cel_device_slot(d, &p->slots[i]);
+}
+
+/* ---- what they may yield ---- */
+
+/* The type of attributes' values in the environment: any or dyn. */
+static const struct cel_type *attribute_type(const struct cel_env *env)
+{
+    const struct env_var *v = env_var(env, S("device"));
+    const struct cel_field *f = v ? cel_type_field(v->type, S("attributes")) : NULL;
+
+    return f ? f->type->params[1]->params[1] : NULL;
+}
+
+int cel_selector_check(const struct cel_program *p, struct err *err)
+{
+    scoped(arena_fini) struct arena a = arena_sized(256);
+    const struct cel_type *any = attribute_type(p->env);
+
+    if (p->type->kind == CEL_T_BOOL || (any && p->type->kind == any->kind))
+        return 0;
+    struct str s = cel_type_text(&a, p->type);
+    if (!any)
+        return err_set(err, ERR_INVALID, "must evaluate to bool");
+    return err_set(err, ERR_INVALID, "must evaluate to bool or the unknown type, not %.*s",
+                   STR_ARG(s));
+}
+
+static bool is_attribute(const struct cel_type *t)
+{
+    switch (t->kind) {
+    case CEL_T_BOOL:
+    case CEL_T_INT:
+    case CEL_T_STRING:
+    case CEL_T_DYN:
+    case CEL_T_ANY:
+        return true;
+    default:
+        return cel_type_eq(t, &cel_type_semver);
+    }
+}
+
+int cel_derived_check(const struct cel_program *p, struct err *err)
+{
+    scoped(arena_fini) struct arena a = arena_sized(256);
+    const struct cel_env_spec *s = &p->env->spec;
+    bool has_lists = s->version == CEL_STORED || (s->gates & CEL_GATE_DEVICE_LISTS);
+    bool is_list = p->type->kind == CEL_T_LIST && has_lists;
+
+    if (is_attribute(is_list ? p->type->params[0] : p->type))
+        return 0;
+    struct str t = cel_type_text(&a, p->type);
+    return err_set(err, ERR_INVALID,
+                   "must evaluate to a primitive scalar (string, integer, boolean, semver)%s, "
+                   "not %.*s",
+                   has_lists ? " or a list of these scalars" : "", STR_ARG(t));
 }

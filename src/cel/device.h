@@ -43,6 +43,11 @@ void cel_device_done(struct arena *a, struct cel_device *d);
 /* The value of a slot; CEL_ABSENT where the device has none. */
 struct cel_value cel_device_slot(const struct cel_device *d, const struct cel_slot *slot);
 
+/* May the program be a selector, by the type it yields? ERR_INVALID in Kubernetes' words. */
+int cel_selector_check(const struct cel_program *p, struct err *err);
+/* … or the expression of a derived attribute. */
+int cel_derived_check(const struct cel_program *p, struct err *err);
+
 /* What the program reads; lives as long as it. */
 size_t cel_program_slots(const struct cel_program *p, const struct cel_slot **out);
 /* Does it read the device otherwise too (loops over names, tests of domains)? Then columns

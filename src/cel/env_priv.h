@@ -70,6 +70,7 @@ enum cost {
     COST_VALIDATE,
     COST_CHECK,
     COST_SELECTOR,
+    COST_INCLUDES_136, /* from here to COST_SETS_TWICE: bound to overloads */
     COST_SLICE,
     COST_LIST_RANGE,
     COST_LIST_REVERSE,
@@ -79,7 +80,6 @@ enum cost {
     COST_SORT_BY,
     COST_SETS,
     COST_SETS_TWICE,
-    COST_INCLUDES_136,
     COST_FIXED, /* the host said so */
 };
 

@@ -666,7 +666,7 @@ static enum cost rule_of(const struct overload *o, const struct function *f)
 {
     enum cost cost = (enum cost)o->cost;
 
-    if ((cost >= COST_SLICE && cost <= COST_SETS_TWICE) || cost == COST_FIXED)
+    if ((cost >= COST_INCLUDES_136 && cost <= COST_SETS_TWICE) || cost == COST_FIXED)
         return cost;
     return f->k8s_cost >= 0 ? (enum cost)f->k8s_cost : cost;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 extern const struct conf_suite suite_cel;
+extern const struct conf_suite suite_dra;
 extern const struct conf_suite suite_http;
 extern const struct conf_suite suite_job;
 extern const struct conf_suite suite_json;
@@ -13,6 +14,6 @@ extern const struct conf_suite suite_smd;
 extern const struct conf_suite suite_values;
 
 static const struct conf_suite *const suites[] = {
-    &suite_cel,    &suite_http,  &suite_job,   &suite_json, &suite_json_patch,
-    &suite_k8scel, &suite_kueue, &suite_patch, &suite_smd,  &suite_values,
+    &suite_cel,    &suite_dra,   &suite_http,  &suite_job, &suite_json,   &suite_json_patch,
+    &suite_k8scel, &suite_kueue, &suite_patch, &suite_smd, &suite_values,
 };
