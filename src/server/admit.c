@@ -2,8 +2,8 @@
  *
  * A row a plugin, named as upstream names it, so that `--disable-admission` takes it out.
  */
+#include "server/admit_priv.h"
 #include "server/run_as_priv.h"
-#include "server/write_priv.h"
 
 static const struct kind *namespace_kind(struct write *w)
 {
@@ -38,10 +38,31 @@ struct plugin {
     bool is_mutating;
 };
 
+/* Mutating ones in upstream's order. */
 static const struct plugin plugins[] = {
-    {"NamespaceLifecycle", namespace_lifecycle, true},
-    {"RunAs",              run_as_admit,        true},
+    {"NamespaceLifecycle",       namespace_lifecycle,    true },
+    {"RunAs",                    run_as_admit,           true },
+    {"LimitRanger",              admit_limits,           true },
+    {"TaintNodesByCondition",    admit_node_taint,       true },
+    {"Priority",                 admit_priority,         true },
+    {"DefaultTolerationSeconds", admit_tolerations,      true },
+    {"NodeRestriction",          admit_node_restriction, false},
 };
+
+int fail_forbidden_named(struct write *w, const char *format, ...)
+{
+    struct status_subject about = subject_of(w->r);
+    struct err err = {0};
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(err.text, sizeof(err.text), format, args);
+    va_end(args);
+    about.name = w->name;
+    struct api_error e =
+        api_error_forbidden(w->arena, about, str_copy(w->arena, str_from(err.text)));
+    return fail_api(w->r, &e);
+}
 
 static bool is_disabled(const struct server *s, const char *name)
 {

@@ -112,7 +112,9 @@ static struct json table_row(struct request *r, const struct json *object)
     obj_setz(&row, "cells", *cells);
     if (str_eqz(r->options.include_object, "Object"))
         obj_setz(&row, "object", *object);
-    else if (!str_eqz(r->options.include_object, "None"))
+    else if (str_eqz(r->options.include_object, "None"))
+        obj_setz(&row, "object", json_of_null());
+    else
         obj_setz(&row, "object", metadata_only(a, object, r->style.is_v1beta1));
     return obj_done(&row);
 }
@@ -122,7 +124,7 @@ static const struct json *table(struct request *r, struct json meta,
 {
     struct arena *a = r->arena;
     struct json_obj t = obj_in(a);
-    struct json_arr rows = arr_in(a), none = arr_in(a);
+    struct json_arr rows = arr_in(a);
 
     obj_setz(&t, "kind", json_of_z("Table"));
     obj_setz(&t, "apiVersion",
@@ -130,7 +132,7 @@ static const struct json *table(struct request *r, struct json meta,
                                  : json_of_z("meta.k8s.io/v1"));
     obj_setz(&t, "metadata", meta);
     obj_setz(&t, "columnDefinitions",
-             with_columns ? columns_definitions(a, r->kind) : arr_done(&none));
+             with_columns ? columns_definitions(a, r->kind) : json_of_null());
     for (size_t i = 0; i < n; i++)
         arr_add(&rows, table_row(r, objects[i]));
     obj_setz(&t, "rows", arr_done(&rows));
@@ -276,13 +278,13 @@ static void bookmark_tree(struct request *r, struct buf *out, uint64_t revision,
         buf_printf(out,
                    "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":"
                    "{\"resourceVersion\":\"%" PRIu64
-                   "\"},\"columnDefinitions\":[],\"rows\":[]}",
+                   "\"},\"columnDefinitions\":null,\"rows\":[]}",
                    revision);
         return;
     }
     buf_printf(out,
                "{\"kind\":\"%.*s\",\"apiVersion\":\"%.*s\",\"metadata\":{\"resourceVersion\":"
-               "\"%" PRIu64 "\",\"creationTimestamp\":null%s}}",
+               "\"%" PRIu64 "\"%s}}",
                STR_ARG(r->kind->kind), STR_ARG(r->kind->api_version), revision,
                is_initial_end ? ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}"
                               : "");

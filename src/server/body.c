@@ -93,8 +93,9 @@ static int check_type(struct request *r)
     if (r->subresource.len && !str_eqz(r->subresource, "status") &&
         !str_eqz(r->subresource, "finalize"))
         return 0;
-    if (k->style == KIND_CUSTOM && !kind.len)
-        return fail_bad_request(r, "Object 'Kind' is missing");
+    bool must_say = k->style == KIND_CUSTOM || r->verb == VERB_PATCH;
+    if (must_say && (!kind.len || !version.len))
+        return fail_bad_request(r, "Object '%s' is missing", kind.len ? "apiVersion" : "Kind");
     if (version.len && !str_eq(version, k->api_version))
         return fail_bad_request(
             r,
@@ -167,8 +168,13 @@ static int read_patch(struct request *r, struct str content_type)
     struct err err = {0};
 
     /* No type at all is none of these. */
-    if (content_type_match(content_type.len ? content_type : S("none"), types, n, &i, &err) < 0)
-        return fail_err(r, &err);
+    if (content_type_match(content_type.len ? content_type : S("none"), types, n, &i, &err) <
+        0) {
+        struct api_error e = api_error_of(r->arena, &err, (struct status_subject){0});
+        enum patch_type other;
+        e.has_details = !patch_type_of(content_type, &other);
+        return fail_api(r, &e);
+    }
     r->body = body_parse(r, types[i], &err);
     if (!r->body)
         return fail_decode(r, &err);

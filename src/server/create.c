@@ -7,8 +7,7 @@ void verb_create(struct request *r)
 
     if (version.len) {
         /* Upstream answers 500 here, and clients show the text. */
-        fail_with(r, 500, "InternalError",
-                  S("resourceVersion should not be set on objects to be created"));
+        fail_with(r, 500, "", S("resourceVersion should not be set on objects to be created"));
         request_fini(r);
         return;
     }

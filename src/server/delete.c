@@ -195,8 +195,13 @@ static int check_preconditions_of_delete(struct request *r)
     struct err err = {0};
 
     if (metadata_check_preconditions(o->want_uid, o->want_version, object_uid(r->current),
-                                     version, &err) < 0)
-        return fail_conflict(r, "%s", err.text);
+                                     version, &err) < 0) {
+        /* Upstream names the Kind here, not the resource. */
+        struct status_subject about = subject_of(r);
+        about.resource = r->kind->kind;
+        struct api_error e = api_error_conflict(r->arena, about, str_from(err.text));
+        return fail_api(r, &e);
+    }
     return 0;
 }
 
@@ -259,8 +264,11 @@ void verb_delete(struct request *r)
         tree = json_len(finalizers)
                    ? meta_set(r->arena, tree, S("finalizers"), *finalizers)
                    : json_without(r->arena, tree, "metadata", "finalizers", NULL);
+    bool is_graceful = d.is_graceful && d.state.grace > 0;
     if (!d.is_graceful)
         d.state = delete_begin(d.state, io_now(r->server->io));
-    tree = mark_terminating(r, with_state(r, tree, &d.state));
-    store_it(r, tree, !d.is_graceful && !stays);
+    /* What goes at once never shows that it was going; pods alone do. */
+    if (stays || is_pod(r->kind))
+        tree = mark_terminating(r, with_state(r, tree, &d.state));
+    store_it(r, tree, !is_graceful && !stays);
 }

@@ -287,7 +287,8 @@ static struct json aggregated_resource(struct arena *a, const struct kind *k)
     size_t n = parts_of(a, k, &parts);
 
     obj_setz(&o, "resource", json_of_str(k->plural));
-    obj_setz(&o, "responseKind", gvk_json(a, k->group, k->version, k->kind));
+    /* Empty group and version: those of the list it stands in. */
+    obj_setz(&o, "responseKind", gvk_json(a, S(""), S(""), k->kind));
     obj_setz(&o, "scope", k->namespaced ? json_of_z("Namespaced") : json_of_z("Cluster"));
     obj_setz(&o, "singularResource", json_of_str(k->singular));
     obj_setz(&o, "verbs", verbs_json(a, k));
@@ -302,8 +303,10 @@ static struct json aggregated_resource(struct arena *a, const struct kind *k)
             const struct part *p = &parts[i];
             obj_setz(&sub, "subresource", json_of_str(p->name));
             obj_setz(&sub, "responseKind",
-                     p->kind.len ? gvk_json(a, p->group, p->version, p->kind)
-                                 : gvk_json(a, k->group, k->version, k->kind));
+                     str_eq(p->group, k->group) && str_eq(p->version, k->version)
+                         ? gvk_json(a, S(""), S(""), p->kind)
+                     : p->kind.len ? gvk_json(a, p->group, p->version, p->kind)
+                                   : gvk_json(a, S(""), S(""), k->kind));
             obj_setz(&sub, "verbs", strs_json(a, p->verbs, p->n_verbs));
             arr_add(&subs, obj_done(&sub));
         }

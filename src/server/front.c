@@ -38,6 +38,24 @@ static bool wants_pretty(const struct http_request *q, const struct request_info
 static const struct str answer_types[] = {S_INIT("application/json"),
                                           S_INIT("application/yaml")};
 
+/* Upstream leaves the details out where only the conversion is not served. */
+static int fail_accept(struct request *r, const struct http_request *q, const struct err *err)
+{
+    struct api_error e = api_error_of(r->arena, err, (struct status_subject){0});
+    struct str rest = http_header(q, S("accept")), clause, type, tail;
+
+    e.has_details = true;
+    while (rest.len) {
+        struct accepted got;
+        str_cut(rest, ',', &clause, &rest);
+        str_cut(clause, ';', &type, &tail);
+        if (accept_negotiate(str_trim(type), answer_types, countof(answer_types), 0, &got,
+                             NULL) == 0)
+            e.has_details = false;
+    }
+    return fail_api(r, &e);
+}
+
 static int negotiate(struct request *r, const struct http_request *q,
                      const struct request_info *info)
 {
@@ -48,7 +66,7 @@ static int negotiate(struct request *r, const struct http_request *q,
 
     if (accept_negotiate(http_header(q, S("accept")), answer_types, countof(answer_types),
                          forms, &got, &err) < 0)
-        return fail_err(r, &err);
+        return fail_accept(r, q, &err);
     r->style.form = got.as == ACCEPT_TABLE   ? FORM_TABLE
                     : got.as == ACCEPT_PLAIN ? FORM_OBJECT
                                              : FORM_METADATA;
@@ -129,7 +147,9 @@ static void resource(struct server *s, struct http_request *q, const struct serv
         return;
     }
     bool is_anywhere = verb == VERB_LIST || verb == VERB_WATCH;
-    bool is_misplaced = verb == VERB_CREATE && r->name.len && !r->subresource.len;
+    bool wants_name = verb == VERB_UPDATE || verb == VERB_PATCH;
+    bool is_misplaced = (verb == VERB_CREATE && r->name.len && !r->subresource.len) ||
+                        (wants_name && !r->name.len);
     if (is_misplaced || (k->namespaced && !r->ns.len && !is_anywhere)) {
         fail_method(r);
         request_fini(r);

@@ -270,6 +270,8 @@ static void local_patch(struct client *client, const struct client_target *t,
 
     c->done = done;
     c->r->patch_type = types[type];
+    if (type == CLIENT_APPLY)
+        c->r->body = body_named(c->r->arena, c->r->body, t->kind);
     c->r->options.force = o->force;
     c->r->options.dry_run = o->dry_run;
     if (o->manager.len)

@@ -166,7 +166,9 @@ static void status_answer(struct request *inner, int code, struct object *o)
     struct request *r = inner->ctx;
 
     (void)code, (void)o;
-    r->reply->tree(r, 201, success_of(r, (struct status_subject){0}, str_of(NULL, 0)));
+    const struct json *status = success_of(r, (struct status_subject){0}, str_of(NULL, 0));
+    status = json_without(r->arena, status, "details", NULL);
+    r->reply->tree(r, 201, json_with(r->arena, status, json_of_i64(201), "code", NULL));
     request_fini(r);
 }
 

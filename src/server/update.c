@@ -42,7 +42,7 @@ int check_preconditions(struct request *r, const struct json *body)
 {
     struct str uid = json_str(meta_get(body, S("uid")));
 
-    if (uid.len && !str_eq(uid, object_uid(r->current)))
+    if (r->verb != VERB_PATCH && uid.len && !str_eq(uid, object_uid(r->current)))
         return fail_conflict(r,
                              "Precondition failed: UID in precondition: %.*s, UID in object "
                              "meta: %.*s",

@@ -166,8 +166,6 @@ void watching_tick(struct request *r)
     bool is_idle = now.ns - w->spoke.ns >= WATCH_KEEPALIVE.ns;
 
     if (w->ends.ns && now.ns >= w->ends.ns) {
-        if (r->options.list.allow_watch_bookmarks && !w->is_initial)
-            send_bookmark(w, store_watch_revision(w->events), false);
         watching_end(r);
         return;
     }
@@ -243,7 +241,7 @@ void verb_watch(struct request *r)
     }
     if (text.len && !str_to_u64(text, &version)) {
         /* Upstream answers 500 here. */
-        fail_with(r, 500, "InternalError",
+        fail_with(r, 500, "",
                   str_printf(r->arena,
                              "Internal error occurred: resourceVersion: Invalid value: "
                              "\"%.*s\"",

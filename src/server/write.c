@@ -208,7 +208,8 @@ static int system_fields(struct write *w)
     obj_del(&m, S("selfLink"));
     obj_del(&m, S("resourceVersion"));
     if (was) {
-        keep(&m, was, S("uid"));
+        if (w->r->verb != VERB_PATCH) /* a patch that says another one is invalid */
+            keep(&m, was, S("uid"));
         keep(&m, was, S("creationTimestamp"));
         keep(&m, was, S("deletionTimestamp"));
         keep(&m, was, S("deletionGracePeriodSeconds"));
@@ -263,7 +264,8 @@ static bool desired_differs(const struct write *w)
 
 static int generation(struct write *w)
 {
-    if (!w->old || !w->kind->generation || w->subresource.len || !desired_differs(w))
+    if (!w->old || !w->kind->generation || w->subresource.len || w->r->is_binding ||
+        !desired_differs(w))
         return 0;
     int64_t was = json_i64(meta_get(w->old, S("generation")), 0);
     w->tree = meta_set(w->arena, w->tree, S("generation"), json_of_i64(was + 1));
@@ -272,11 +274,27 @@ static int generation(struct write *w)
 
 /* ---- 8. validation ---- */
 
+/* The table and the rules of metadata may find the same hole. */
+static void drop_repeated(struct field_errors *e, size_t n_meta)
+{
+    for (size_t i = e->list.len; i-- > n_meta;) {
+        for (size_t j = 0; j < n_meta; j++) {
+            if (e->list.at[i].type == e->list.at[j].type &&
+                str_eq(e->list.at[i].path, e->list.at[j].path)) {
+                vec_remove(&e->list, i);
+                break;
+            }
+        }
+    }
+}
+
 static int validate(struct write *w)
 {
     w->errors = field_errors_in(w->arena);
     meta_validate(w);
+    size_t n_meta = w->errors.list.len;
     kind_validate(&w->errors, w->kind, w->tree, w->old, &api_functions);
+    drop_repeated(&w->errors, n_meta);
     if (w->errors.list.len)
         return fail_invalid(w->r, w->name, &w->errors);
     return 0;
@@ -390,9 +408,11 @@ typedef int step_fn(struct write *w);
 
 void write_tree(struct request *r, const struct json *body, const struct json *old)
 {
+    /* Ownership is told from what the writer sent and its defaults; what admission and the
+     * kind's strategy add belongs to nobody. The last defaults see what the strategy made. */
     static step_fn *const steps[] = {
-        conform,        names,      parts,    system_fields,    defaults,       rules_prepare,
-        admit_mutating, generation, validate, admit_validating, managed_fields,
+        parts,         conform,       names,    defaults,   managed_fields, admit_mutating,
+        system_fields, rules_prepare, defaults, generation, validate,       admit_validating,
     };
     struct write w = {
         .r = r,

@@ -306,7 +306,7 @@ static int load(struct sqlite_store *q, store_kind_fn *find, void *ctx, struct e
     int64_t newest = pragma(q->reader, "SELECT value FROM meta WHERE name='revision'");
     if (newest > 0)
         q->store.revision = MAX(q->store.revision, (uint64_t)newest);
-    q->store.issued = q->store.revision;
+    q->store.issued = q->store.start = q->store.revision;
     vec_each (i, &q->store.racks)
         q->store.racks.at[i]->gone = q->store.revision;
     q->read_value = sqlite_prepare(q->reader, "SELECT value FROM body WHERE id=?", err);

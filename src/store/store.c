@@ -23,7 +23,7 @@ struct rack *store_rack_named(struct store *s, struct str name)
     char *copy = mem_alloc(name.len);
     memcpy(copy, name.at, name.len);
     r->name = str_of(copy, name.len);
-    r->gone = s->revision;
+    r->gone = s->start;
     list_init(&r->watches);
     vec_push(&s->racks, r);
     *map_put(&s->by_name, r->name) = r;

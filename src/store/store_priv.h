@@ -74,6 +74,7 @@ struct store {
     VEC(struct rack *) by_id; /* of built-in kinds, by kind number */
     struct list ops;
     size_t n_ops;
+    uint64_t start;    /* newest revision when it was opened */
     uint64_t issued;   /* newest revision given to an op */
     uint64_t revision; /* newest visible one */
     uint64_t next_row;

@@ -201,7 +201,8 @@ static bool match_object(struct talk *k, struct str at, const struct json *want,
             return false;
     }
     json_each_member (m, got) {
-        if (is_part || json_get(want, m->name) || str_eqz(m->name, "message"))
+        if (is_part || json_get(want, m->name) || str_eqz(m->name, "message") ||
+            str_eqz(m->name, "description"))
             continue;
         return differ(k, str_printf(k->a, "%.*s.%.*s", STR_ARG(at), STR_ARG(m->name)), NULL,
                       &m->value);
@@ -234,16 +235,19 @@ static bool match_causes(struct talk *k, struct str at, const struct json *want,
 
 static struct str name_of(const struct json *v)
 {
-    struct str name = json_str(json_getz(v, "name"));
+    static const char *const names[] = {"name", "resource", "version", "subresource"};
+    struct str name = json_str(json_path(v, "metadata", "name", NULL));
 
-    return name.len ? name : json_str(json_getz(v, "resource"));
+    for (size_t i = 0; i < countof(names) && !name.len; i++)
+        name = json_str(json_get(v, str_from(names[i])));
+    return name;
 }
 
 /* A list of which only a part is shown: elements are picked by name where they have one. */
 static bool match_list(struct talk *k, struct str at, const struct json *want,
                        const struct json *got, bool is_part)
 {
-    bool by_name = is_part && name_of(json_at(want, 0)).len > 0;
+    bool by_name = is_part && (want->len == 0 || name_of(json_at(want, 0)).len > 0);
 
     if (str_ends(at, S(".causes")))
         return match_causes(k, at, want, got);
