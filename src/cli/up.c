@@ -8,7 +8,6 @@
 #include "cli/cli.h"
 #include "cli/defaults.h"
 #include "cli/files.h"
-#include "cli/kubeconfigs.h"
 #include "cli/pki.h"
 #include "cli/users.h"
 
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "client/client.h"
+#include "client/kubeconfig.h"
 #include "control/control.h"
 #include "controllers/controllers.h"
 #include "http/http.h"
@@ -132,9 +132,14 @@ static int listen_all(struct up *u)
     u->local = http_server_new(u->io, socket, 0666, NULL, server_handle, u->server, &u->err);
     if (!u->local)
         return -1;
-    return kubeconfig_save(&u->arena, place_in(&u->arena, u->dir, "kubeconfig"),
-                           http_server_address(u->secure), u->pki.ca.cert, S("berth-admin"),
-                           &u->pki.admin, &u->err);
+    struct kubeconfig config = {.user = S(USERS_ADMIN),
+                                .server = str_printf(&u->arena, "https://%.*s",
+                                                     STR_ARG(http_server_address(u->secure))),
+                                .ca = u->pki.ca.cert,
+                                .cert = u->pki.admin.cert,
+                                .key = u->pki.admin.key};
+    return file_write(&u->arena, place_in(&u->arena, u->dir, "kubeconfig"), 0600,
+                      kubeconfig_text(&u->arena, &config), &u->err);
 }
 
 static int start_controllers(struct up *u)

@@ -1,0 +1,128 @@
+/* logs.c - `berth logs`: what a job or a pod wrote */
+#include "cli/logs.h"
+
+#include "api/kinds.h"
+#include "client/client_http.h"
+#include "schema/table.h"
+
+static void print_piece(void *ctx, struct str piece)
+{
+    fwrite(piece.at, 1, piece.len, ctx);
+    fflush(ctx);
+}
+
+int logs_stream(struct session *s, struct str pod, const struct logs_options *o, FILE *out,
+                struct err *err)
+{
+    struct client_target t = {
+        .kind = &kind_pod, .ns = s->ns, .name = pod, .subresource = S("log")};
+    struct buf path = buf_in(s->arena, 256);
+
+    buf_add(&path, client_path(s->arena, &t));
+    if (o->container)
+        client_query(&path, S("container"), str_from(o->container));
+    if (o->follow)
+        client_query(&path, S("follow"), S("true"));
+    if (o->previous)
+        client_query(&path, S("previous"), S("true"));
+    if (o->timestamps)
+        client_query(&path, S("timestamps"), S("true"));
+    if (o->tail >= 0)
+        client_query(&path, S("tailLines"), str_printf(s->arena, "%" PRId64, o->tail));
+    if (o->since_s > 0)
+        client_query(&path, S("sinceSeconds"), str_printf(s->arena, "%" PRId64, o->since_s));
+    return session_http(s, "GET", buf_str(&path), S(""), print_piece, out, NULL, err) ? 0 : -1;
+}
+
+static struct str created_at(const struct json *pod)
+{
+    return json_str(json_path(pod, "metadata", "creationTimestamp", NULL));
+}
+
+const struct json *logs_pod_of_job(struct session *s, struct str job, struct err *err)
+{
+    struct client_target t = {.kind = &kind_pod, .ns = s->ns};
+    struct client_select sel = {
+        .labels = str_printf(s->arena, "batch.kubernetes.io/job-name=%.*s", STR_ARG(job))};
+    const struct json **pods, *newest = NULL;
+    size_t n;
+
+    if (session_list(s, &t, &sel, &pods, &n, err) < 0)
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!newest || str_cmp(created_at(newest), created_at(pods[i])) <= 0)
+            newest = pods[i];
+    if (!newest)
+        err_set(err, ERR_NOT_FOUND, "job '%.*s' has no pod yet; `berth why job/%.*s` says why",
+                STR_ARG(job), STR_ARG(job));
+    return newest;
+}
+
+static bool span_of(const char *text, int64_t *out)
+{
+    size_t n = strlen(text);
+    int64_t unit = 1;
+
+    if (n && strchr("smhd", text[n - 1])) {
+        static const int64_t units[] = {1, 60, 3600, 86400};
+        unit = units[strchr("smhd", text[n - 1]) - "smhd"];
+        n--;
+    }
+    return str_to_i64(str_of(text, n), out) && *out >= 0 &&
+           !__builtin_mul_overflow(*out, unit, out);
+}
+
+static int logs(struct cli_args *args)
+{
+    struct logs_options o = {.tail = -1,
+                             .follow = cli_has(args, "follow"),
+                             .previous = cli_has(args, "previous"),
+                             .timestamps = cli_has(args, "timestamps"),
+                             .container = cli_value(args, "container")};
+    const char *since = cli_value(args, "since");
+    struct client_target t;
+    struct err err = {0};
+    struct session s;
+    int rc;
+
+    if (!cli_number(args, "tail", 0, INT32_MAX, &o.tail))
+        return EXIT_USAGE;
+    if (since && !span_of(since, &o.since_s))
+        return cli_misuse(args, "--since: '%s' is no time span such as 90s, 5m, 2h", since);
+    if ((rc = session_open(&s, args)))
+        return rc;
+    if (!session_target(&s, args->words[0], &kind_pod, &t)) {
+        rc = EXIT_USAGE;
+    } else {
+        struct str pod = t.name;
+        const struct json *of = NULL;
+        if (t.kind == &kind_job && (of = logs_pod_of_job(&s, t.name, &err)))
+            pod = json_str(json_path(of, "metadata", "name", NULL));
+        if ((t.kind == &kind_job && !of) || logs_stream(&s, pod, &o, stdout, &err) < 0)
+            rc = cli_fail(args, "%s", err.text);
+    }
+    session_close(&s);
+    return rc;
+}
+
+static const struct cli_flag flags[] = {
+    CLI_SESSION_FLAGS,
+    {'f', "follow",     NULL,    "go on until it ends"               },
+    {'p', "previous",   NULL,    "of the run before the last restart"},
+    {'t', "timestamps", NULL,    "each line with its time"           },
+    {'c', "container",  "NAME",  "where a pod has several"           },
+    {0,   "tail",       "LINES", "only the last lines"               },
+    {0,   "since",      "SPAN",  "only what is younger, such as 5m"  },
+};
+
+const struct cli_command cli_logs = {
+    .name = "logs",
+    .usage = "logs job/NAME | POD [-f] [--tail LINES] [--since SPAN]",
+    .help = "Print what a job or a pod wrote.",
+    .example = "berth logs -f job/train",
+    .flags = flags,
+    .n_flags = countof(flags),
+    .least_words = 1,
+    .most_words = 1,
+    .run = logs,
+};

@@ -1,0 +1,297 @@
+/* run.c - `berth run`: a command as a job, as if it ran here
+ *
+ * Makes a Job, says why while it waits, streams its output, and exits as it did. Ctrl-C deletes
+ * the Job and waits until it has ended.
+ */
+#include "cli/logs.h"
+#include "cli/state.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "api/batch_v1.h"
+#include "api/kinds.h"
+#include "io/io.h"
+#include "object/object.h"
+#include "schema/codec.h"
+
+#define EXIT_INTERRUPTED 130
+#define LOOK_EVERY span_ms(100)
+
+/* What of the caller's environment goes along by itself; -e names more. */
+static const char *const passed_on[] = {
+    "PATH",   "HOME", "USER",        "LOGNAME",    "SHELL",           "LANG",
+    "LC_ALL", "TERM", "VIRTUAL_ENV", "PYTHONPATH", "LD_LIBRARY_PATH", "CONDA_PREFIX"};
+
+struct run {
+    struct session session;
+    struct cli_args *args;
+    struct str name;
+    struct str told; /* the last reason for waiting */
+    struct io_signal *signals[2];
+    bool is_interrupted;
+};
+
+/* ---- the Job ---- */
+
+static void add_env(struct arena *a, struct env_var *at, size_t *n, const char *name,
+                    const char *value)
+{
+    (void)a;
+    if (!value)
+        return;
+    SET(&at[*n], name, str_from(name));
+    SET(&at[*n], value, str_from(value));
+    (*n)++;
+}
+
+static struct env_var_list environment(struct cli_args *args)
+{
+    struct arena *a = args->arena;
+    struct env_var *at =
+        arena_array(a, struct env_var, countof(passed_on) + CLI_MAX_REPEATS * 8);
+    size_t n = 0;
+
+    for (size_t i = 0; i < countof(passed_on); i++)
+        add_env(a, at, &n, passed_on[i], getenv(passed_on[i]));
+    for (size_t f = 0; f < args->command->n_flags; f++) {
+        if (strcmp(args->command->flags[f].name, "env") != 0)
+            continue;
+        vec_each (i, &args->repeats[f]) {
+            struct str name, value;
+            if (n + 1 >= countof(passed_on) + CLI_MAX_REPEATS * 8)
+                break;
+            bool has = str_cut(str_from(args->repeats[f].at[i]), '=', &name, &value);
+            char *z = str_z(a, name);
+            add_env(a, at, &n, z, has ? str_z(a, value) : getenv(z));
+        }
+    }
+    return (struct env_var_list){at, n};
+}
+
+static struct resource_requirements *resources(struct cli_args *args)
+{
+    struct resource_requirements *r = arena_new(args->arena, struct resource_requirements);
+    struct str_entry *at = arena_array(args->arena, struct str_entry, 2);
+    const char *cpu = cli_value(args, "cpu"), *memory = cli_value(args, "memory");
+    size_t n = 0;
+
+    at[n++] = (struct str_entry){S("cpu"), str_from(cpu ? cpu : "1")};
+    if (memory)
+        at[n++] = (struct str_entry){S("memory"), str_from(memory)};
+    SET(r, requests, (struct str_map){at, n});
+    return r;
+}
+
+static struct container *container(struct cli_args *args)
+{
+    struct container *c = arena_new(args->arena, struct container);
+    struct str *command = arena_array(args->arena, struct str, args->n_rest);
+    char here[4096];
+
+    for (size_t i = 0; i < args->n_rest; i++)
+        command[i] = str_from(args->rest[i]);
+    SET(c, name, S("main"));
+    SET(c, image, S("host"));
+    SET(c, command, (struct str_list){command, args->n_rest});
+    if (getcwd(here, sizeof(here)))
+        SET(c, working_dir, str_copy(args->arena, str_from(here)));
+    SET(c, env, environment(args));
+    SET(c, resources, resources(args));
+    return c;
+}
+
+static struct json job_of(struct cli_args *args, struct str ns)
+{
+    struct arena *a = args->arena;
+    struct job *job = arena_new(a, struct job);
+    struct job_spec *spec = arena_new(a, struct job_spec);
+    struct pod_template_spec *template = arena_new(a, struct pod_template_spec);
+    struct pod_spec *pod = arena_new(a, struct pod_spec);
+    struct object_meta *meta = arena_new(a, struct object_meta);
+    struct str_entry *label = arena_array(a, struct str_entry, 1);
+    const char *queue = cli_value(args, "queue"), *name = cli_value(args, "name");
+
+    label[0] =
+        (struct str_entry){S("kueue.x-k8s.io/queue-name"), str_from(queue ? queue : "default")};
+    if (name)
+        SET(meta, name, str_from(name));
+    else
+        SET(meta, generate_name, S("run-"));
+    SET(meta, namespace, ns);
+    SET(meta, labels, (struct str_map){label, 1});
+    SET(pod, restart_policy, S("Never"));
+    SET(pod, containers, (struct container_list){container(args), 1});
+    SET(template, spec, pod);
+    SET(spec, backoff_limit, 0);
+    SET(spec, template, template);
+    SET(job, api_version, kind_job.api_version);
+    SET(job, kind, kind_job.kind);
+    SET(job, metadata, meta);
+    SET(job, spec, spec);
+    return schema_encode(a, kind_job.schema, job);
+}
+
+/* ---- waiting ---- */
+
+static void interrupted(void *ctx)
+{
+    struct run *r = ctx;
+
+    r->is_interrupted = true;
+    session_done(&r->session);
+}
+
+static void tell_reason(struct run *r, const struct job_report *report)
+{
+    bool is_waiting = report->state == JOB_STATE_WAITING || report->state == JOB_STATE_STARTING;
+
+    if (!is_waiting || report->sentence.len == 0 || str_eq(report->sentence, r->told))
+        return;
+    r->told = report->sentence;
+    fprintf(stderr, "berth: %.*s waits: %.*s\n", STR_ARG(r->name), STR_ARG(report->sentence));
+}
+
+static bool has_run(const struct json *pod)
+{
+    struct str phase = json_str(json_path(pod, "status", "phase", NULL));
+
+    return phase.len && !str_eq(phase, S("Pending"));
+}
+
+/* The pod once it runs or has run; NULL where the job ended without, or we were interrupted. */
+static const struct json *await_pod(struct run *r, struct err *err)
+{
+    struct job_report report;
+
+    while (!r->is_interrupted) {
+        struct err none = {0};
+        const struct json *pod = logs_pod_of_job(&r->session, r->name, &none);
+        if (pod && has_run(pod))
+            return pod;
+        if (job_report(&r->session, r->session.ns, r->name, &report, err) < 0)
+            return NULL;
+        if (report.state == JOB_STATE_FAILED || report.state == JOB_STATE_COMPLETE) {
+            err_set(err, ERR_INVALID, "job '%.*s' ended without running: %.*s",
+                    STR_ARG(r->name), STR_ARG(report.sentence));
+            return NULL;
+        }
+        tell_reason(r, &report);
+        session_run(&r->session, LOOK_EVERY);
+    }
+    return NULL;
+}
+
+static int exit_code_of(const struct json *pod)
+{
+    const struct json *list = json_path(pod, "status", "containerStatuses", NULL);
+    const struct json *ended = json_path(json_at(list, 0), "state", "terminated", NULL);
+
+    return ended ? (int)json_i64(json_getz(ended, "exitCode"), 1) : -1;
+}
+
+static int await_end(struct run *r, struct err *err)
+{
+    while (!r->is_interrupted) {
+        const struct json *pod = logs_pod_of_job(&r->session, r->name, err);
+        int code = pod ? exit_code_of(pod) : 1;
+        if (!pod)
+            return cli_fail(r->args, "%s", err->text);
+        if (code >= 0)
+            return code;
+        session_run(&r->session, LOOK_EVERY);
+    }
+    return EXIT_INTERRUPTED;
+}
+
+static int stop_job(struct run *r)
+{
+    struct client_target t = {.kind = &kind_job, .ns = r->session.ns, .name = r->name};
+    struct client_delete_options options = {.propagation = S("Foreground"), .grace_s = -1};
+    struct session_answer answer;
+
+    fprintf(stderr, "\nberth: stopping job %.*s\n", STR_ARG(r->name));
+    r->is_interrupted = false;
+    answer = session_delete(&r->session, &t, &options);
+    object_unref(answer.object);
+    while (answer.err.code == ERR_OK && !r->is_interrupted) { /* a second Ctrl-C leaves */
+        answer = session_get(&r->session, &t);
+        object_unref(answer.object);
+        if (answer.err.code == ERR_OK)
+            session_run(&r->session, LOOK_EVERY);
+    }
+    return EXIT_INTERRUPTED;
+}
+
+static int follow(struct run *r)
+{
+    struct logs_options o = {.follow = true, .tail = -1};
+    struct err err = {0};
+    const struct json *pod = await_pod(r, &err);
+    int rc = 1;
+
+    if (pod) {
+        struct str name = json_str(json_path(pod, "metadata", "name", NULL));
+        struct err log_err = {0};
+        if (logs_stream(&r->session, name, &o, stdout, &log_err) < 0 && !r->is_interrupted)
+            fprintf(stderr, "berth: no output of %.*s: %s\n", STR_ARG(name), log_err.text);
+        rc = await_end(r, &err);
+    } else if (!r->is_interrupted) {
+        rc = cli_fail(r->args, "%s", err.text);
+    }
+    return r->is_interrupted ? stop_job(r) : rc;
+}
+
+static int run(struct cli_args *args)
+{
+    struct run r = {.args = args};
+    static const int signums[] = {SIGINT, SIGTERM};
+    int rc;
+
+    if (args->n_rest == 0)
+        return cli_misuse(args, "no command is given; it stands behind --");
+    if ((rc = session_open(&r.session, args)))
+        return rc;
+    struct client_target t = {.kind = &kind_job, .ns = r.session.ns};
+    struct json body = job_of(args, r.session.ns);
+    struct session_answer answer = session_create(&r.session, &t, &body);
+    if (answer.err.code != ERR_OK) {
+        session_close(&r.session);
+        return cli_fail(args, "%s", answer.err.text);
+    }
+    r.name = str_copy(args->arena, object_key(answer.object).name);
+    object_unref(answer.object);
+    if (cli_has(args, "detach")) {
+        printf("job/%.*s\n", STR_ARG(r.name));
+    } else {
+        for (size_t i = 0; i < countof(signums); i++)
+            r.signals[i] = io_signal_new(r.session.io, signums[i], interrupted, &r);
+        rc = follow(&r);
+        for (size_t i = 0; i < countof(signums); i++)
+            io_signal_free(r.signals[i]);
+    }
+    session_close(&r.session);
+    return rc;
+}
+
+static const struct cli_flag flags[] = {
+    CLI_SESSION_FLAGS,
+    {'q', "queue",  "QUEUE",        "the LocalQueue to wait in (default)" },
+    {'c', "cpu",    "CPU",          "how much it asks for (1)"            },
+    {'m', "memory", "MEMORY",       "such as 512Mi"                       },
+    {'e', "env",    "NAME[=VALUE]", "one more variable of the environment"},
+    {0,   "name",   "NAME",         "of the job (run-XXXXX)"              },
+    {'d', "detach", NULL,           "print the job's name and leave"      },
+};
+
+const struct cli_command cli_run = {
+    .name = "run",
+    .usage = "run [-q QUEUE] [-c CPU] [-m MEMORY] [--name NAME] [-d] -- COMMAND...",
+    .help = "Run a command as a job: its output here, its exit code ours.",
+    .example = "berth run -c 2 -m 1Gi -- python train.py",
+    .flags = flags,
+    .n_flags = countof(flags),
+    .takes_rest = true,
+    .run = run,
+};

@@ -1,0 +1,152 @@
+/* why.c - `berth why`: where a job stands, why, and what would change that */
+#include "cli/state.h"
+
+#include "api/kinds.h"
+#include "object/object.h"
+
+static void print_line(const char *name, struct str value)
+{
+    if (value.len)
+        printf("%-10s %.*s\n", name, STR_ARG(value));
+}
+
+static struct str label(const struct json *object, const char *key)
+{
+    return json_str(json_path(object, "metadata", "labels", key, NULL));
+}
+
+/* The engine's own record, where the server has one; "" otherwise. */
+static const struct json *record_of(struct session *s, const struct json *workload)
+{
+    struct err err = {0};
+    struct str body;
+    struct str path =
+        str_printf(s->arena, "/berth/why/%.*s/%.*s",
+                   STR_ARG(json_str(json_path(workload, "metadata", "namespace", NULL))),
+                   STR_ARG(json_str(json_path(workload, "metadata", "name", NULL))));
+
+    if (!workload ||
+        !session_http(s, "GET", path, S("application/json"), NULL, NULL, &body, &err))
+        return NULL;
+    return json_parse(s->arena, body, NULL, NULL);
+}
+
+static int print_json(struct session *s, const struct job_report *r, struct str name)
+{
+    struct json_obj o = obj_in(s->arena);
+    struct buf out = buf_in(s->arena, 1024);
+    const struct json *record = record_of(s, r->workload);
+
+    obj_setz(&o, "job", json_of_str(name));
+    obj_setz(&o, "state", json_of_str(str_from(job_state_word(r->state))));
+    obj_setz(&o, "code", json_of_str(r->code));
+    obj_setz(&o, "message", json_of_str(r->sentence));
+    if (r->managed_by.len)
+        obj_setz(&o, "managedBy", json_of_str(r->managed_by));
+    if (record)
+        obj_setz(&o, "decision", *record);
+    struct json v = obj_done(&o);
+    json_write_pretty(&out, &v);
+    printf("%.*s\n", STR_ARG(buf_str(&out)));
+    return 0;
+}
+
+static void print_record(struct session *s, const struct json *record)
+{
+    const struct json *causes = json_getz(record, "causes");
+    const struct json *changes = json_getz(record, "changes");
+
+    json_each (i, causes)
+        print_line(i ? "" : "because", json_str(json_getz(json_at(causes, i), "text")));
+    if (json_getz(record, "position"))
+        print_line("place", str_printf(s->arena, "%" PRId64 " in ClusterQueue %.*s",
+                                       json_i64(json_getz(record, "position"), 0) + 1,
+                                       STR_ARG(json_str(json_getz(record, "clusterQueue")))));
+    json_each (i, changes)
+        print_line(i ? "" : "would help", json_str(json_at(changes, i)));
+}
+
+static int why_job(struct session *s, const struct client_target *t, bool is_json)
+{
+    struct job_report r;
+    struct err err = {0};
+
+    if (job_report(s, t->ns, t->name, &r, &err) < 0)
+        return cli_fail(s->args, "%s", err.text);
+    if (is_json)
+        return print_json(s, &r, t->name);
+    print_line("job", t->name);
+    print_line("state", str_from(job_state_word(r.state)));
+    print_line("queue", label(r.job, "kueue.x-k8s.io/queue-name"));
+    if (r.managed_by.len)
+        print_line("managed by", str_printf(s->arena, "%.*s (our controller leaves it alone)",
+                                            STR_ARG(r.managed_by)));
+    if (r.code.len && r.sentence.len)
+        print_line("why",
+                   str_printf(s->arena, "%.*s (%.*s)", STR_ARG(r.sentence), STR_ARG(r.code)));
+    if (r.state == JOB_STATE_WAITING)
+        print_record(s, record_of(s, r.workload));
+    return 0;
+}
+
+/* Any other object: what its conditions say. */
+static int why_object(struct session *s, const struct client_target *t)
+{
+    struct session_answer answer = session_get(s, t);
+
+    if (answer.err.code != ERR_OK)
+        return cli_fail(s->args, "%s", answer.err.text);
+    const struct json *tree = object_tree(answer.object, s->arena);
+    const struct json *list = json_path(tree, "status", "conditions", NULL);
+    json_each (i, list) {
+        const struct json *c = json_at(list, i);
+        printf("%-20.*s %-6.*s %.*s: %.*s\n", STR_ARG(json_str(json_getz(c, "type"))),
+               STR_ARG(json_str(json_getz(c, "status"))),
+               STR_ARG(json_str(json_getz(c, "reason"))),
+               STR_ARG(json_str(json_getz(c, "message"))));
+    }
+    if (json_len(list) == 0)
+        printf("%.*s says nothing of itself\n",
+               STR_ARG(session_display(s->arena, t->kind, t->name)));
+    object_unref(answer.object);
+    return 0;
+}
+
+static int why(struct cli_args *args)
+{
+    const char *form = cli_value(args, "output");
+    bool is_json = form && strcmp(form, "json") == 0;
+    struct client_target t;
+    struct session s;
+    int rc;
+
+    if (form && !is_json)
+        return cli_misuse(args, "--output: '%s' is not json", form);
+    if ((rc = session_open(&s, args)))
+        return rc;
+    if (!session_target(&s, args->words[0], &kind_job, &t))
+        rc = EXIT_USAGE;
+    else if (t.kind == &kind_job)
+        rc = why_job(&s, &t, is_json);
+    else
+        rc = why_object(&s, &t);
+    session_close(&s);
+    return rc;
+}
+
+static const struct cli_flag flags[] = {
+    CLI_SESSION_FLAGS,
+    {'o', "output", "json", "with stable codes, for programs"},
+};
+
+const struct cli_command cli_why = {
+    .name = "why",
+    .usage = "why KIND/NAME [-o json]",
+    .help = "Say where a job stands, why, and what would change that.",
+    .example = "berth why job/train",
+    .flags = flags,
+    .n_flags = countof(flags),
+    .least_words = 1,
+    .most_words = 1,
+    .run = why,
+};
