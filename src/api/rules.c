@@ -5,7 +5,11 @@
 #include "api/rules_priv.h"
 
 static const struct schema_check checks[] = {
-    {S_INIT("job_spec_check"), job_spec_check},
+    {S_INIT("job_spec_check"),              job_spec_check             },
+    {S_INIT("kueue_cluster_queue_check"),   kueue_cluster_queue_check  },
+    {S_INIT("kueue_cohort_check"),          kueue_cohort_check         },
+    {S_INIT("kueue_resource_flavor_check"), kueue_resource_flavor_check},
+    {S_INIT("kueue_workload_check"),        kueue_workload_check       },
 };
 
 static const struct schema_defaults defaults[] = {

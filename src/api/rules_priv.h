@@ -17,6 +17,10 @@ schema_defaults_fn container_defaults, crd_defaults, device_request_defaults,
 /* pod.c */
 api_prepare_fn pod_prepare;
 
+/* kueue_check.c */
+schema_check_fn kueue_cluster_queue_check, kueue_cohort_check, kueue_resource_flavor_check,
+    kueue_workload_check;
+
 /* prepare.c */
 api_prepare_fn device_taint_rule_prepare, namespace_prepare, resource_slice_prepare;
 

@@ -404,6 +404,15 @@ static void write_order(struct writer *w, const struct struct_type *s)
     buf_printf(w->out, "};\n");
 }
 
+static bool is_kind(const struct kind_file *f, const struct struct_type *s)
+{
+    vec_each (i, &f->kinds) {
+        if (f->kinds.at[i].root == s)
+            return true;
+    }
+    return false;
+}
+
 static void write_struct(struct writer *w, const struct struct_type *s)
 {
     struct str *refs = arena_array(w->a, struct str, s->fields.len + 1);
@@ -418,7 +427,10 @@ static void write_struct(struct writer *w, const struct struct_type *s)
         buf_printf(w->out, "};\n");
         write_order(w, s);
     }
-    write_object(w, &b, s, &s->attrs);
+    struct attrs attrs = s->attrs;
+    if (is_kind(w->f, s))
+        attrs.check = (struct str){0}; /* the kind says it */
+    write_object(w, &b, s, &attrs);
     buf_printf(w->out, "const struct schema schema_%.*s = {%.*s};\n\n", STR_ARG(s->c_name),
                STR_ARG(buf_str(&b)));
 }

@@ -1,0 +1,34 @@
+/* kueue_check.h - what upstream's Kueue checks in webhooks: rules beside the schemas
+ *
+ * Source: kueue reference 1.14. Errors come in its order; the schema's own rules (limits,
+ * patterns, CEL) are not repeated here.
+ */
+#pragma once
+
+#include "value/field_error.h"
+
+/* Feature gates that change the rules. */
+enum kueue_check_gate {
+    KUEUE_CHECK_ADMISSION_GATED_BY = 1 << 0,
+    KUEUE_CHECK_CONCURRENT_ADMISSION = 1 << 1,
+    KUEUE_CHECK_ELASTIC_JOBS = 1 << 2,     /* ElasticJobsViaWorkloadSlices */
+    KUEUE_CHECK_NON_NEGATIVE = 1 << 3,     /* WorkloadValidateResourcesAreNonNegative */
+    KUEUE_CHECK_POD_SET_METADATA = 1 << 4, /* WorkloadValidationForPodSetMetadata */
+    KUEUE_CHECK_PRIORITY_BOOST = 1 << 5,
+    KUEUE_CHECK_REJECT_ON_FLAVORS = 1 << 6, /* RejectUpdatesToCQWithInvalidOnFlavors */
+    KUEUE_CHECK_SLICE_SIZE = 1 << 7,        /* TASValidateWorkloadSliceSize */
+    KUEUE_CHECK_TOPOLOGY = 1 << 8,          /* TopologyAwareScheduling */
+};
+#define KUEUE_CHECK_DEFAULT                                                                    \
+    (KUEUE_CHECK_ADMISSION_GATED_BY | KUEUE_CHECK_ELASTIC_JOBS | KUEUE_CHECK_NON_NEGATIVE |    \
+     KUEUE_CHECK_POD_SET_METADATA | KUEUE_CHECK_SLICE_SIZE | KUEUE_CHECK_TOPOLOGY)
+/* The gate by upstream's name, or 0. */
+uint32_t kueue_check_gate_find(struct str name);
+
+/* Whole objects; `old` is what the new one replaces, or NULL on create. */
+void kueue_check_workload(struct field_errors *e, uint32_t gates, const struct json *workload,
+                          const struct json *old);
+void kueue_check_cluster_queue(struct field_errors *e, uint32_t gates, const struct json *queue,
+                               const struct json *old);
+void kueue_check_cohort(struct field_errors *e, const struct json *cohort);
+void kueue_check_resource_flavor(struct field_errors *e, const struct json *flavor);

@@ -1,0 +1,176 @@
+/* kueue_check.c - what Kueue's webhooks refuse, as `TYPE FIELD` */
+#include "api/kueue_check.h"
+
+#include "api/find.h"
+#include "api/rules.h"
+#include "base/testing.h"
+#include "schema/validate.h"
+
+static struct str texts(struct arena *a, const struct field_errors *e)
+{
+    struct buf b = buf_in(a, 64);
+
+    vec_each (i, &e->list) {
+        struct str reason = field_error_reason(e->list.at[i].type);
+        buf_printf(&b, "%s%.*s %.*s", b.len ? ", " : "",
+                   STR_ARG(str_slice(reason, strlen("FieldValue"), reason.len)),
+                   STR_ARG(e->list.at[i].path));
+    }
+    return buf_str(&b);
+}
+
+#define GROUP(resource, flavor, limits)                                                        \
+    "{\"coveredResources\":[\"" resource "\"],\"flavors\":[{\"name\":\"" flavor                \
+    "\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":\"2\"" limits "}]}]}"
+
+TEST(kueue_check_cluster_queue)
+{
+    static const struct {
+        const char *name, *spec, *old, *want;
+        /* clang-format off */
+    } cases[] = {
+        {"nothing wrong", "{\"resourceGroups\":[" GROUP("cpu", "f", "") "]}", NULL, ""},
+        {"nobody to borrow from",
+         "{\"resourceGroups\":[" GROUP("cpu", "f", ",\"borrowingLimit\":1") "]}", NULL,
+         "Invalid spec.resourceGroups[0].flavors[0].resources[0].borrowingLimit"},
+        {"a lender lends what it has",
+         "{\"cohortName\":\"c\",\"resourceGroups\":[" GROUP("cpu", "f", ",\"lendingLimit\":3")
+         "]}",
+         NULL, "Invalid spec.resourceGroups[0].flavors[0].resources[0].lendingLimit"},
+        {"another resource than is covered",
+         "{\"resourceGroups\":[" GROUP("gpu", "f", "") "]}", NULL,
+         "Invalid spec.resourceGroups[0].flavors[0].resources[0].name"},
+        {"one flavor in two groups",
+         "{\"resourceGroups\":[" GROUP("cpu", "f", "") "," GROUP("cpu", "f", "") "]}", NULL,
+         "Duplicate spec.resourceGroups[1].coveredResources[0], "
+         "Duplicate spec.resourceGroups[1].flavors[0].name"},
+        {"a weight next to nothing", "{\"fairSharing\":{\"weight\":\"1n\"}}", NULL,
+         "Invalid spec.fairSharing"},
+        {"a negative one", "{\"fairSharing\":{\"weight\":\"-1\"}}", NULL,
+         "Invalid spec.fairSharing"},
+        {"evicting others while not reclaiming",
+         "{\"preemption\":{\"reclaimWithinCohort\":\"Never\",\"borrowWithinCohort\":"
+         "{\"policy\":\"LowerPriority\"}}}",
+         NULL, "Invalid spec.preemption"},
+        {"a check for a flavor it has not",
+         "{\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"c\",\"onFlavors\":"
+         "[\"f\"]}]}}",
+         NULL, "NotSupported spec.admissionChecksStrategy.admissionChecks[0].onFlavors[0]"},
+        {"which it had not before, either",
+         "{\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"c\",\"onFlavors\":"
+         "[\"f\"]}]}}",
+         "{\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"c\",\"onFlavors\":"
+         "[\"f\"]}]}}",
+         ""},
+        {"a policy taken away", "{}", "{\"concurrentAdmissionPolicy\":{}}",
+         "Invalid spec.concurrentAdmissionPolicy"},
+    };
+    /* clang-format on */
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        scoped(arena_fini) struct arena a = arena_sized(4096);
+        struct field_errors e = field_errors_in(&a);
+        const struct json *queue = json_with(
+            &a, NULL, *json_parse(&a, str_from(cases[i].spec), NULL, NULL), "spec", NULL);
+        const struct json *old = NULL;
+        test_case(cases[i].name);
+        if (cases[i].old)
+            old = json_with(&a, NULL, *json_parse(&a, str_from(cases[i].old), NULL, NULL),
+                            "spec", NULL);
+        kueue_check_cluster_queue(&e, KUEUE_CHECK_DEFAULT, queue, old);
+        check_samez(texts(&a, &e), cases[i].want);
+    }
+}
+
+#define WL(annotations, set, status)                                                           \
+    "{\"metadata\":{\"annotations\":{" annotations                                             \
+    "}},\"spec\":{\"podSets\":[{\"name\":\"main\",\"count\":3" set "}]},\"status\":{" status   \
+    "}}"
+#define RESERVED                                                                               \
+    "\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\",\"reason\":"              \
+    "\"R\",\"lastTransitionTime\":\"2030-01-01T00:00:00Z\"}]"
+#define ADMITTED(count, cpu)                                                                   \
+    RESERVED ",\"admission\":{\"clusterQueue\":\"q\",\"podSetAssignments\":[{\"name\":"        \
+             "\"main\",\"count\":" count ",\"resourceUsage\":{\"cpu\":\"" cpu "\"}}]}"
+#define GATED(names) "\"kueue.x-k8s.io/admission-gated-by\":\"" names "\""
+
+TEST(kueue_check_workload)
+{
+    static const struct {
+        const char *name, *workload, *old, *want;
+        /* clang-format off */
+    } cases[] = {
+        {"nothing wrong", WL("", "", ""), NULL, ""},
+        {"pods as a resource",
+         WL("", ",\"template\":{\"spec\":{\"containers\":[{\"resources\":{\"limits\":"
+                "{\"pods\":1}}}]}}",
+            ""),
+         NULL, "Invalid spec.podSets[0].template.spec.containers[0].resources.limits[pods]"},
+        {"less than nothing",
+         WL("", ",\"template\":{\"spec\":{\"resources\":{\"requests\":{\"cpu\":-1}}}}", ""),
+         NULL, "Invalid spec.podSets[0].template.spec.resources.requests[cpu]"},
+        {"slices without a size",
+         WL("", ",\"topologyRequest\":{\"podSetSliceRequiredTopology\":\"a\"}", ""), NULL,
+         "Required spec.podSets[0].topologyRequest.podSetSliceSize"},
+        {"reserved for nothing", WL("", "", RESERVED), NULL, "Required status.admission"},
+        {"amounts that cannot be shared", WL("", "", ADMITTED("3", "1")), NULL,
+         "Invalid status.admission.podSetAssignments[0].resourceUsage[cpu]"},
+        {"milli cores can", WL("", "", ADMITTED("3", "300m")), NULL, ""},
+        {"more back than there are",
+         WL("", "", "\"reclaimablePods\":[{\"name\":\"main\",\"count\":4}]"), NULL,
+         "Invalid status.reclaimablePods[main].count"},
+        {"a check for nobody",
+         WL("", "", "\"admissionChecks\":[{\"name\":\"c\",\"podSetUpdates\":[{\"name\":"
+                    "\"x\"}]}]"),
+         NULL, "NotSupported status.admissionChecks[0].podSetUpdates[0].name"},
+        {"an empty gate", WL(GATED("a.b/c,,d.e/f"), "", ""), NULL,
+         "Invalid metadata.annotations[kueue.x-k8s.io/admission-gated-by]"},
+        {"a gate last and empty", WL(GATED("a.b/c,"), "", ""), NULL,
+         "Invalid metadata.annotations[kueue.x-k8s.io/admission-gated-by]"},
+        {"a gate twice", WL(GATED("a.b/c, a.b/c"), "", ""), NULL,
+         "Invalid metadata.annotations[kueue.x-k8s.io/admission-gated-by]"},
+        {"a gate taken away", WL(GATED("a.b/c"), "", ""), WL(GATED("x.y/z,a.b/c"), "", ""),
+         ""},
+        {"a gate added", WL(GATED("a.b/c,x.y/z"), "", ""), WL(GATED("a.b/c"), "", ""),
+         "Forbidden metadata.annotations[kueue.x-k8s.io/admission-gated-by]"},
+        {"pods changed while reserved", WL("", ",\"minCount\":1", ADMITTED("3", "3")),
+         WL("", "", ADMITTED("3", "3")), "Invalid spec.podSets.0"},
+        {"another admission", WL("", "", ADMITTED("3", "6")), WL("", "", ADMITTED("3", "3")),
+         "Invalid status.admission"},
+        {"less back than before",
+         WL("", "", ADMITTED("3", "3") ",\"reclaimablePods\":[{\"name\":\"main\",\"count\":1}]"),
+         WL("", "", ADMITTED("3", "3") ",\"reclaimablePods\":[{\"name\":\"main\",\"count\":2}]"),
+         "Invalid status.reclaimablePods[main].count"},
+        {"a cluster nobody named", WL("", "", "\"clusterName\":\"c\""),
+         WL("", "", "\"nominatedClusterNames\":[\"d\"]"), "Invalid status.clusterName"},
+    };
+    /* clang-format on */
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        scoped(arena_fini) struct arena a = arena_sized(4096);
+        struct field_errors e = field_errors_in(&a);
+        const struct json *workload = json_parse(&a, str_from(cases[i].workload), NULL, NULL);
+        const struct json *old =
+            cases[i].old ? json_parse(&a, str_from(cases[i].old), NULL, NULL) : NULL;
+        test_case(cases[i].name);
+        kueue_check_workload(&e, KUEUE_CHECK_DEFAULT, workload, old);
+        check_samez(texts(&a, &e), cases[i].want);
+    }
+}
+
+/* By the table: once, and only about what the schema lets pass. */
+TEST(kueue_check_by_table)
+{
+    scoped(arena_fini) struct arena a = arena_sized(4096);
+    struct field_errors e = field_errors_in(&a);
+    const struct kind *k = kind_of(S("kueue.x-k8s.io/v1beta2"), S("ClusterQueue"));
+    const struct json *v =
+        json_parse(&a, S("{\"spec\":{\"fairSharing\":{\"weight\":\"-1\"}}}"), NULL, NULL);
+
+    kind_validate(&e, k, v, NULL, &api_functions);
+    check_samez(texts(&a, &e), "Invalid spec.fairSharing");
+    e = field_errors_in(&a);
+    v = json_with(&a, v, json_of_z("Odd"), "spec", "stopPolicy", NULL);
+    kind_validate(&e, k, v, NULL, &api_functions);
+    check_samez(texts(&a, &e), "NotSupported spec.stopPolicy");
+}
