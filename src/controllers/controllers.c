@@ -10,6 +10,7 @@ const struct controller_row controller_rows[] = {
      namespace_free                                                                                                   },
     {"garbage-collector-controller",  "deletes what lost its owners",                  garbage_start,
      garbage_free                                                                                                     },
+    {"node-lifecycle-controller",     "taints nodes by their state",                   node_start,      node_free     },
     {"scheduler",                     "binds pods to nodes",                           scheduler_start, scheduler_free},
     {"ttl-after-finished-controller", "deletes finished Jobs when their time is over",
      ttl_start,                                                                                         ttl_free      },

@@ -9,6 +9,8 @@ void *job_start(struct control *c);
 void job_free(void *state);
 void *namespace_start(struct control *c);
 void namespace_free(void *state);
+void *node_start(struct control *c);
+void node_free(void *state);
 void *scheduler_start(struct control *c);
 void scheduler_free(void *state);
 void *ttl_start(struct control *c);
