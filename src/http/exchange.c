@@ -429,6 +429,33 @@ void http_abort(struct http_request *req)
         x->ops->abort(x);
 }
 
+bool http_wants_upgrade(const struct http_request *req, struct str protocol)
+{
+    const struct exchange *x = (const struct exchange *)req;
+    struct str list = http_header(req, S("upgrade")), one;
+
+    if (!x->ops->upgrade || !x->wants_upgrade)
+        return false;
+    while (list.len) {
+        str_cut(list, ',', &one, &list);
+        if (str_eq_nocase(str_trim(one), protocol))
+            return true;
+    }
+    return false;
+}
+
+struct http_tunnel *http_upgrade(struct http_request *req, struct str protocol,
+                                 const struct http_header *headers, size_t n_headers,
+                                 const struct http_tunnel_events *events, void *ctx)
+{
+    struct exchange *x = (struct exchange *)req;
+
+    assert(x->is_handed && !x->is_started);
+    if (x->is_gone || !http_wants_upgrade(req, protocol))
+        return NULL;
+    return x->ops->upgrade(x, protocol, headers, n_headers, events, ctx);
+}
+
 size_t http_respond_queued(const struct http_request *req)
 {
     const struct exchange *x = (const struct exchange *)req;

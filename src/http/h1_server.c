@@ -2,8 +2,9 @@
  *
  *     HEAD ──▶ BODY ──▶ ANSWER ──▶ HEAD …      one request at a time; those that are sent
  *       │        │         │                   ahead wait in `in`, up to MAX_AHEAD
- *       └────────┴─────────┴──────▶ CLOSING    our last answer is on its way; what comes now
- *                                              is thrown away until the client has read it
+ *       └────────┴─────────┼──────▶ CLOSING    our last answer is on its way; what comes now
+ *                          │                   is thrown away until the client has read it
+ *                          └──────▶ TUNNEL     another protocol took over
  */
 #include "http/h1.h"
 #include "http/server_priv.h"
@@ -12,7 +13,14 @@
 #define PIECE ((size_t)256 << 10) /* of a long answer, handed to the wire at a time */
 #define WHOLE ((size_t)1 << 20)   /* an answer up to this is handed over without a copy */
 
-enum h1_state { HEAD, BODY, ANSWER, CLOSING };
+enum h1_state { HEAD, BODY, ANSWER, CLOSING, TUNNEL };
+
+struct http_tunnel {
+    struct conn *conn; /* counted */
+    const struct http_tunnel_events *events;
+    void *ctx;
+    bool has_ended;
+};
 
 struct h1 {
     enum h1_state state;
@@ -21,6 +29,7 @@ struct h1 {
     struct exchange *x;
     struct h1_chunked *chunked; /* in the request's arena; NULL: by length */
     uint64_t left;              /* of a body with a length */
+    struct http_tunnel *tunnel; /* NULL: none, or closed by its owner */
     bool keep_alive, is_1_0, runs;
 };
 
@@ -144,6 +153,7 @@ static size_t read_head(struct conn *c, struct str in)
     }
     h->keep_alive = head.keep_alive && !c->is_stopping;
     h->is_1_0 = head.minor == 0;
+    h->x->wants_upgrade = head.wants_upgrade && !h->is_1_0;
     req->version = 1;
     req->method = head.method;
     req->target = head.target;
@@ -185,6 +195,13 @@ static size_t read_body(struct conn *c, struct str in)
     return in.len - rest.len;
 }
 
+static size_t tunnel_data(struct h1 *h, struct str bytes)
+{
+    if (h->tunnel)
+        h->tunnel->events->data(h->tunnel->ctx, bytes);
+    return bytes.len;
+}
+
 /* Takes as many requests off `in` as are there and can be answered now; what was used. */
 static size_t run(struct conn *c, struct str in)
 {
@@ -201,6 +218,8 @@ static size_t run(struct conn *c, struct str in)
             n = read_body(c, rest);
         else if (h->state == CLOSING)
             n = rest.len;
+        else if (h->state == TUNNEL)
+            n = tunnel_data(h, rest);
         if (n == 0)
             break;
         used += n;
@@ -221,6 +240,8 @@ static void after_run(struct conn *c)
         conn_wait(c, h->in.len ? CONN_READ_MAX_S : CONN_IDLE_MAX_S);
     else if (h->state == BODY)
         conn_wait(c, CONN_READ_MAX_S);
+    if (h->state == TUNNEL)
+        return; /* its owner pauses and resumes */
     if (h->state == ANSWER && h->in.len > MAX_AHEAD)
         wire_pause(c->wire);
     else
@@ -258,9 +279,24 @@ static void h1_data(struct conn *c, struct str bytes)
     after_run(c);
 }
 
+static void tunnel_end(struct h1 *h, const struct err *err)
+{
+    struct http_tunnel *t = h->tunnel;
+
+    if (!t || t->has_ended)
+        return;
+    t->has_ended = true;
+    t->events->end(t->ctx, err);
+}
+
 static void h1_end(struct conn *c, const struct err *err)
 {
     struct h1 *h = c->state;
+
+    if (h->state == TUNNEL && h->tunnel) {
+        tunnel_end(h, err);
+        return; /* the owner closes it */
+    }
 
     /* A client that only closed its own side may still read the answer. */
     if (!err && h->state == ANSWER) {
@@ -276,11 +312,23 @@ static void h1_end(struct conn *c, const struct err *err)
     conn_close(c, err == NULL);
 }
 
+static void h1_closed(struct conn *c)
+{
+    struct err err;
+
+    err_set(&err, ERR_CANCELED, "the server closed the connection");
+    tunnel_end(c->state, &err);
+}
+
 static void h1_stop(struct conn *c)
 {
     struct h1 *h = c->state;
 
     h->keep_alive = false;
+    if (h->state == TUNNEL) {
+        conn_close(c, true);
+        return;
+    }
     if (h->state == HEAD && !h->in.len)
         conn_close(c, true);
 }
@@ -386,6 +434,71 @@ static void chunk(struct exchange *x, struct str bytes)
     buf_add(&x->out, S("\r\n"));
 }
 
+/* ---- tunnels ---- */
+
+static struct http_tunnel *upgrade(struct exchange *x, struct str protocol,
+                                   const struct http_header *headers, size_t n,
+                                   const struct http_tunnel_events *events, void *ctx)
+{
+    struct conn *c = x->conn;
+    struct h1 *h = x->owner;
+    struct http_tunnel *t = mem_zero(1, sizeof(*t));
+    struct buf b = {0};
+
+    *t = (struct http_tunnel){.conn = conn_ref(c), .events = events, .ctx = ctx};
+    buf_add(&b, S("HTTP/1.1 101 Switching Protocols\r\n"));
+    add_header(&b, S("connection"), S("Upgrade"));
+    add_header(&b, S("upgrade"), protocol);
+    for (size_t i = 0; i < n; i++)
+        add_header(&b, headers[i].name, headers[i].value);
+    buf_add(&b, S("\r\n"));
+    wire_write_buf(c->wire, &b);
+    h->state = TUNNEL;
+    h->tunnel = t;
+    h->x = NULL;
+    exchange_free(x);
+    if (!h->runs && h->in.len)
+        io_later(c->io, run_again, conn_ref(c)); /* what was sent ahead */
+    return t;
+}
+
+void http_tunnel_write(struct http_tunnel *t, struct str bytes)
+{
+    if (t->conn->wire)
+        wire_write(t->conn->wire, bytes);
+}
+
+size_t http_tunnel_queued(const struct http_tunnel *t)
+{
+    return t->conn->wire ? wire_queued(t->conn->wire) : 0;
+}
+
+void http_tunnel_pause(struct http_tunnel *t)
+{
+    if (t->conn->wire)
+        wire_pause(t->conn->wire);
+}
+
+void http_tunnel_resume(struct http_tunnel *t)
+{
+    if (t->conn->wire)
+        wire_resume(t->conn->wire);
+}
+
+void http_tunnel_close(struct http_tunnel *t)
+{
+    struct conn *c = t->conn;
+    struct h1 *h = c->state;
+
+    h->tunnel = NULL;
+    if (t->has_ended)
+        conn_close(c, true);
+    else if (c->wire)
+        start_closing(c);
+    free(t);
+    conn_unref(c);
+}
+
 static void cut_off(struct exchange *x)
 {
     struct conn *c = conn_ref(x->conn);
@@ -399,12 +512,14 @@ static size_t queued(const struct exchange *x)
     return wire_queued(x->conn->wire);
 }
 
-static const struct exchange_ops ops = {start, chunk, pump, cut_off, queued};
+static const struct exchange_ops ops = {start, chunk, pump, cut_off, queued, upgrade};
 
 static void h1_drained(struct conn *c)
 {
     struct h1 *h = c->state;
 
+    if (h->state == TUNNEL && h->tunnel && h->tunnel->events->drained)
+        h->tunnel->events->drained(h->tunnel->ctx);
     if (h->state != ANSWER || !h->x || !h->x->is_started)
         return;
     if (exchange_left(h->x))
@@ -413,4 +528,4 @@ static void h1_drained(struct conn *c)
         exchange_drained(h->x);
 }
 
-const struct proto h1_server_proto = {h1_data, h1_end, h1_drained, h1_stop, h1_free};
+const struct proto h1_server_proto = {h1_data, h1_end, h1_drained, h1_stop, h1_closed, h1_free};

@@ -171,7 +171,7 @@ static size_t queued(const struct exchange *x)
     return 0;
 }
 
-static const struct exchange_ops ops = {start, chunk, pump, cut_off, queued};
+static const struct exchange_ops ops = {start, chunk, pump, cut_off, queued, NULL};
 
 /* ---- requests ---- */
 
@@ -401,7 +401,7 @@ static void h2_free(struct conn *c)
     free(h);
 }
 
-const struct proto h2_server_proto = {h2_data, h2_end, after, h2_stop, h2_free};
+const struct proto h2_server_proto = {h2_data, h2_end, after, h2_stop, NULL, h2_free};
 
 void h2_server_init(struct conn *c)
 {

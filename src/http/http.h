@@ -84,6 +84,31 @@ void http_on_drained(struct http_request *req, io_fn *fn, void *ctx);
 void http_on_closed(struct http_request *req, io_fn *fn, void *ctx);
 bool http_is_closed(const struct http_request *req);
 
+/* ---- other protocols on the same connection (HTTP/1.1 only) ---- */
+
+/* A connection handed over: bytes both ways, until it is closed. */
+struct http_tunnel;
+struct http_tunnel_events {
+    void (*data)(void *ctx, struct str bytes); /* borrowed for the call */
+    /* The client's end (err NULL), or the connection broke. The last call but drained(). */
+    void (*end)(void *ctx, const struct err *err);
+    void (*drained)(void *ctx); /* all that was written has left; may be NULL */
+};
+/* Did the client ask to go on with this protocol ("websocket")? */
+bool http_wants_upgrade(const struct http_request *req, struct str protocol);
+/* Answers 101 with these headers (Connection and Upgrade are ours) and hands the connection
+ * over; the request has ended. NULL where the request did not ask for it or cannot have it:
+ * then it is still the handler's to answer. */
+struct http_tunnel *http_upgrade(struct http_request *req, struct str protocol,
+                                 const struct http_header *headers, size_t n_headers,
+                                 const struct http_tunnel_events *events, void *ctx);
+void http_tunnel_write(struct http_tunnel *t, struct str bytes);
+size_t http_tunnel_queued(const struct http_tunnel *t);
+void http_tunnel_pause(struct http_tunnel *t);
+void http_tunnel_resume(struct http_tunnel *t);
+/* No callback follows; what was written is still sent. Frees it. */
+void http_tunnel_close(struct http_tunnel *t);
+
 struct http_server;
 /* Listens at `address` (unix sockets get `mode`); `tls` NULL: plain. `tls` must outlive the
  * server. NULL with the errors of io_listen(). */

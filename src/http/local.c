@@ -97,7 +97,7 @@ static size_t queued(const struct exchange *x)
     return ((const struct local *)x->owner)->body.len;
 }
 
-static const struct exchange_ops ops = {start, chunk, pump, cut_off, queued};
+static const struct exchange_ops ops = {start, chunk, pump, cut_off, queued, NULL};
 
 /* ---- the caller's side ---- */
 

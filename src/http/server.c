@@ -51,6 +51,8 @@ void conn_close(struct conn *c, bool flush)
     list_del(&c->link);
     while (!list_empty(&c->exchanges))
         exchange_gone(list_item(c->exchanges.next, struct exchange, link));
+    if (c->proto && c->proto->closed)
+        c->proto->closed(c);
     if (s)
         server_may_be_done(s);
     conn_unref(c); /* the wire's */

@@ -28,6 +28,8 @@ struct proto {
     void (*drained)(struct conn *);
     /* No new requests: close when the answers under way have ended. */
     void (*stop)(struct conn *);
+    /* The wire is gone, the exchanges were told; may be NULL. */
+    void (*closed)(struct conn *);
     void (*free)(struct conn *);
 };
 
@@ -75,6 +77,10 @@ struct exchange_ops {
     /* Breaks the answer off, then exchange_gone(). */
     void (*abort)(struct exchange *);
     size_t (*queued)(const struct exchange *);
+    /* http_upgrade(); NULL: never. */
+    struct http_tunnel *(*upgrade)(struct exchange *, struct str protocol,
+                                   const struct http_header *, size_t n,
+                                   const struct http_tunnel_events *, void *ctx);
 };
 
 struct exchange {
@@ -88,11 +94,12 @@ struct exchange {
     struct buf body;   /* of the request */
     struct buf out;    /* of the answer, from out_from on */
     size_t out_from;
-    int32_t stream_id; /* HTTP/2 */
-    size_t head_len;   /* bytes of headers so far (HTTP/2) */
-    int refused;       /* a status to answer once the request is read (HTTP/2), or 0 */
-    bool is_head;      /* of HEAD: no body is sent */
-    bool is_handed;    /* the handler has it */
+    int32_t stream_id;  /* HTTP/2 */
+    size_t head_len;    /* bytes of headers so far (HTTP/2) */
+    int refused;        /* a status to answer once the request is read (HTTP/2), or 0 */
+    bool wants_upgrade; /* Connection: upgrade (HTTP/1.1) */
+    bool is_head;       /* of HEAD: no body is sent */
+    bool is_handed;     /* the handler has it */
     bool is_started, is_streamed, is_ended;
     bool is_gone;        /* nobody reads the answer any more */
     bool is_closed_told; /* closed_fn was called, or would have been */
