@@ -50,6 +50,7 @@ struct subscriber {
 struct cache {
     struct control *control;
     const struct kind *kind;
+    struct buf fields; /* the field selector; "": all objects */
     MAP(struct entry *) entries;
     VEC(struct cache_index *) indexes;
     VEC(struct subscriber) subscribers;
@@ -392,7 +393,8 @@ static void take_list(void *ctx, const struct client_list_answer *answer)
             remove_entry(c, *map_at(&c->entries, i), NULL);
     c->told = MAX(c->told, answer->revision);
     struct client_target t = {.kind = c->kind};
-    c->watch = client_watch(control_client(c->control), &t, &(struct client_select){0},
+    c->watch = client_watch(control_client(c->control), &t,
+                            &(struct client_select){.fields = buf_str(&c->fields)},
                             answer->revision, take_event, c);
     if (!c->is_ready) {
         c->is_ready = true;
@@ -405,16 +407,18 @@ static void start_list(void *ctx)
     struct cache *c = ctx;
     struct client_target t = {.kind = c->kind};
 
-    client_list(control_client(c->control), &t, &(struct client_select){0}, take_list, c);
+    client_list(control_client(c->control), &t,
+                &(struct client_select){.fields = buf_str(&c->fields)}, take_list, c);
 }
 
 /* ---- life and reading ---- */
 
-struct cache *cache_new(struct control *control, const struct kind *kind)
+struct cache *cache_new(struct control *control, const struct kind *kind, struct str fields)
 {
     struct cache *c = mem_zero(1, sizeof(*c));
 
     *c = (struct cache){.control = control, .kind = kind};
+    buf_add(&c->fields, fields);
     c->retry = io_timer_new(control_io(control), start_list, c);
     start_list(c);
     return c;
@@ -424,6 +428,7 @@ void cache_free(struct cache *c)
 {
     client_watch_stop(c->watch);
     io_timer_free(c->retry);
+    buf_fini(&c->fields);
     map_each (i, &c->entries) {
         struct entry *e = *map_at(&c->entries, i);
         for (struct member *m = e->members, *next; m; m = next) {

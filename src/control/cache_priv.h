@@ -3,7 +3,7 @@
 
 #include "control/control.h"
 
-struct cache *cache_new(struct control *c, const struct kind *kind);
+struct cache *cache_new(struct control *c, const struct kind *kind, struct str fields);
 void cache_free(struct cache *c);
 /* An answer of our own write: taken where it is newer than all that the watch told. */
 void cache_offer(struct cache *c, struct object *o);

@@ -80,10 +80,15 @@ struct cache *control_cache_if_any(struct control *c, const struct kind *kind)
 
 struct cache *control_cache(struct control *c, const struct kind *kind)
 {
+    return control_cache_of(c, kind, (struct str){0});
+}
+
+struct cache *control_cache_of(struct control *c, const struct kind *kind, struct str fields)
+{
     struct cache *cache = control_cache_if_any(c, kind);
 
     if (!cache) {
-        cache = cache_new(c, kind);
+        cache = cache_new(c, kind, fields);
         vec_push(&c->caches, cache);
     }
     return cache;

@@ -37,6 +37,9 @@ struct cache;
 
 /* The cache of all objects of a kind; one for each kind, made at the first call. */
 struct cache *control_cache(struct control *c, const struct kind *kind);
+/* The same, but it holds only what the field selector selects, where this is the first call for
+ * the kind: for agents that may not see, or need, the rest. */
+struct cache *control_cache_of(struct control *c, const struct kind *kind, struct str fields);
 bool cache_is_ready(const struct cache *c);
 const struct kind *cache_kind(const struct cache *c);
 size_t cache_len(const struct cache *c);

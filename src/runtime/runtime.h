@@ -40,6 +40,7 @@ struct runtime_spec {
     const struct str *env;
     size_t n_env;        /* NAME=value */
     struct str cwd;      /* "" is / */
+    bool cwd_may_fail;   /* / instead, where it cannot be entered */
     struct str log_path; /* absolute; directories are made at the first byte; "" drops output */
     int64_t log_max;     /* bytes before a log file is rotated; 0: RUNTIME_LOG_MAX */
     int64_t log_files;   /* files kept, the newest included; 0: RUNTIME_LOG_FILES */

@@ -204,7 +204,7 @@ static no_return void run_child(struct child *c)
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* after the change of user, which clears it */
     if (getppid() != c->env->pid)
         _exit(137);
-    if (chdir(c->cwd) < 0)
+    if (chdir(c->cwd) < 0 && (!c->spec->cwd_may_fail || chdir("/") < 0))
         stop(c, SPAWN_CWD, 0);
     reset_signals();
     execute(c);

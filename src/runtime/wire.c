@@ -102,6 +102,7 @@ void wire_put_spec(struct buf *b, const struct runtime_spec *spec)
         {TAG_PIDS,              spec->limits.pids             },
         {TAG_NO_NEW_PRIVS,      spec->no_new_privs            },
         {TAG_OOM_SCORE,         spec->oom_score               },
+        {TAG_CWD_MAY_FAIL,      spec->cwd_may_fail            },
         {TAG_LOG_MAX,           spec->log_max                 },
         {TAG_LOG_FILES,         spec->log_files               },
     };
@@ -165,6 +166,9 @@ static void take_spec_field(struct spec_parts *p, struct runtime_spec *out, stru
         break;
     case TAG_CWD:
         out->cwd = f.bytes;
+        break;
+    case TAG_CWD_MAY_FAIL:
+        out->cwd_may_fail = n != 0;
         break;
     case TAG_LOG_PATH:
         out->log_path = f.bytes;

@@ -61,7 +61,7 @@ enum wire_tag {
     TAG_CGROUP = 33,
     TAG_LOG_MAX = 34,
     TAG_LOG_FILES = 35,
-    TAG_MOUNT_PRIVATE = 36,
+    TAG_CWD_MAY_FAIL = 36,
 };
 
 /* ---- writing: frames at the end of a buffer ---- */
