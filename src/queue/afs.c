@@ -115,3 +115,20 @@ void afs_decay(struct afs_amounts *consumed, const struct afs_amounts *usage, do
     vec_each (i, usage)
         *afs_at(consumed, usage->at[i].resource) += afs_scale(usage->at[i].nano, alpha);
 }
+
+bool afs_penalty_drop(struct afs_ledger *l, uint64_t workload)
+{
+    vec_each (i, &l->penalties)
+        if (l->penalties.at[i].workload == workload) {
+            vec_fini(&l->penalties.at[i].amounts);
+            vec_remove(&l->penalties, i);
+            return true;
+        }
+    return false;
+}
+
+void afs_penalty_set(struct afs_ledger *l, uint64_t workload, struct afs_amounts amounts)
+{
+    afs_penalty_drop(l, workload);
+    vec_push(&l->penalties, (struct afs_penalty){workload, amounts});
+}

@@ -41,3 +41,7 @@ __int128 afs_scale(__int128 nano, double f);
 __int128 *afs_at(struct afs_amounts *l, uint16_t resource);
 /* consumed = (1 - alpha) * consumed + alpha * usage, each part cut on its own. */
 void afs_decay(struct afs_amounts *consumed, const struct afs_amounts *usage, double alpha);
+/* Replaces the workload's penalty; the amounts are taken over. */
+void afs_penalty_set(struct afs_ledger *l, uint64_t workload, struct afs_amounts amounts);
+/* False where it has none. */
+bool afs_penalty_drop(struct afs_ledger *l, uint64_t workload);

@@ -90,7 +90,7 @@ void afs_charge(struct queue_engine *e, struct queue_wl *wl)
 {
     struct queue_lq *lq = wl->group->lq;
     double alpha = afs_alpha(e->config.afs_sampling, e->config.afs_half_life);
-    struct afs_penalty p = {.workload = penalty_key(wl)};
+    struct afs_amounts amounts = {0};
 
     if (!wl->extra->holds || !cq_uses_afs(e, wl->extra->holds))
         return;
@@ -98,24 +98,18 @@ void afs_charge(struct queue_engine *e, struct queue_wl *wl)
         for (size_t k = 0; k < wl->extra->admission[i].n_uses; k++) {
             const struct queue_flavor_use *u = &wl->extra->admission[i].uses[k];
             uint16_t resource = intern_find(&e->resources, u->resource);
-            *afs_at(&p.amounts, resource) += to_nano(e, resource, u->amount);
+            *afs_at(&amounts, resource) += to_nano(e, resource, u->amount);
         }
-    vec_each (i, &p.amounts)
-        p.amounts.at[i].nano = afs_scale(p.amounts.at[i].nano, alpha);
-    afs_drop(e, lq, wl);
-    vec_push(&lq->ledger.penalties, p);
+    vec_each (i, &amounts)
+        amounts.at[i].nano = afs_scale(amounts.at[i].nano, alpha);
+    afs_penalty_set(&lq->ledger, penalty_key(wl), amounts);
     afs_refresh(e, lq);
 }
 
 void afs_drop(struct queue_engine *e, struct queue_lq *lq, const struct queue_wl *wl)
 {
-    struct afs_penalty *p = find_penalty(&lq->ledger, wl);
-
-    if (!p)
-        return;
-    vec_fini(&p->amounts);
-    vec_remove(&lq->ledger.penalties, (size_t)(p - lq->ledger.penalties.at));
-    afs_refresh(e, lq);
+    if (afs_penalty_drop(&lq->ledger, penalty_key(wl)))
+        afs_refresh(e, lq);
 }
 
 /* ---- consumption ---- */

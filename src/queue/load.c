@@ -1,45 +1,41 @@
 /* load.c - Kubernetes objects as trees -> what the engine takes */
 #include "queue/load.h"
 
-#include "queue/pod.h"
-#include "value/quantity.h"
+#include "api/priority.h"
 #include "value/time.h"
 
 #define CPU_UNLIMITED (INT64_MAX / 1000) /* cores from which a quota of cpu is unlimited */
 
 /* ---- amounts ---- */
 
-static bool parse_amount(struct arena *a, const struct json *v, struct quantity *q)
+static bool parse_amount(struct arena *a, struct str resource, const struct json *v,
+                         struct quantity *q)
 {
-    struct str text = json_str(v);
+    struct json_member m = {resource, v ? *v : json_of_null()};
+    struct json map = {.type = JSON_OBJECT, .len = 1, .members = &m};
+    struct resource_list l = resource_list_of(a, &map);
 
-    if (json_is(v, JSON_INT)) {
-        *q = quantity_of(v->i, 0, QUANTITY_DECIMAL_SI);
-        return true;
-    }
-    if (json_is(v, JSON_DOUBLE))
-        text = json_text(a, v);
-    return text.len && quantity_parse(a, text, q, NULL) == 0;
+    if (l.len)
+        *q = l.at[0].q;
+    return l.len > 0;
 }
 
 int64_t queue_request_amount(struct arena *a, struct str resource, const struct json *v)
 {
     struct quantity q;
 
-    if (!parse_amount(a, v, &q))
-        return 0;
-    return quantity_units(&q, str_eq(resource, S("cpu")) ? QUANTITY_MILLI : 0);
+    return parse_amount(a, resource, v, &q) ? resource_units(resource, &q) : 0;
 }
 
 int64_t queue_quota_amount(struct arena *a, struct str resource, const struct json *v)
 {
     struct quantity q;
 
-    if (!parse_amount(a, v, &q))
+    if (!parse_amount(a, resource, v, &q))
         return 0;
     if (str_eq(resource, S("cpu")) && quantity_units(&q, 0) >= CPU_UNLIMITED)
         return AMOUNT_UNLIMITED;
-    return queue_request_amount(a, resource, v);
+    return resource_units(resource, &q);
 }
 
 static double load_weight(struct arena *a, const struct json *spec)
@@ -47,7 +43,7 @@ static double load_weight(struct arena *a, const struct json *spec)
     const struct json *w = json_path(spec, "fairSharing", "weight", NULL);
     struct quantity q;
 
-    return json_has(w) && parse_amount(a, w, &q) ? quantity_f64(&q) : 1;
+    return json_has(w) && parse_amount(a, S("weight"), w, &q) ? quantity_f64(&q) : 1;
 }
 
 /* ---- small parts ---- */
@@ -327,20 +323,14 @@ static struct instant time_of(const struct json *v)
 int64_t queue_load_priority(const struct queue_config *config, const struct json *wl,
                             int64_t *base, int64_t *boost, bool *boost_ok)
 {
-    struct str text = {0};
-    const struct json *notes = json_path(wl, "metadata", "annotations", NULL);
+    int ok = 0;
 
     *base = json_i64(json_path(wl, "spec", "priority", NULL), 0);
     *boost = 0;
-    if (boost_ok)
-        *boost_ok = true;
     if (queue_gate(config, QUEUE_GATE_PRIORITY_BOOST))
-        text = json_str(json_getz(notes, "kueue.x-k8s.io/priority-boost"));
-    if (text.len && (!str_to_i64(text, boost) || *boost != (int32_t)*boost)) {
-        *boost = 0;
-        if (boost_ok)
-            *boost_ok = false;
-    }
+        ok = priority_boost(json_path(wl, "metadata", "annotations", NULL), boost, NULL);
+    if (boost_ok)
+        *boost_ok = ok == 0;
     return *base + *boost;
 }
 
@@ -541,13 +531,62 @@ static void load_raw_resources(struct arena *a, const struct json *spec,
     ps->n_raw_resources = names.len;
 }
 
+/* What is wrong with the requests of a spec that was filled in; "" where nothing is. */
+static struct str invalid_requests(struct arena *a, const struct queue_loader *l, struct str ns,
+                                   const struct json *spec, size_t index)
+{
+    static const struct {
+        const char *prefix;
+        bool bounds;
+    } rows[] = {
+        {"resources validation failed",                     false},
+        {"resources didn't satisfy LimitRange constraints", true },
+    };
+    struct field_path root = field_child(NULL, S("spec")), sets, set, template, at;
+    struct limit_summary limits =
+        limit_summary_of(a, l->rules.limit_ranges, l->rules.n_limit_ranges, ns);
+
+    sets = field_child(&root, S("podSets"));
+    set = field_item(&sets, index);
+    template = field_child(&set, S("template"));
+    at = field_child(&template, S("spec"));
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct field_errors e = field_errors_in(a);
+        if (rows[i].bounds)
+            pod_spec_check_bounds(&e, &at, spec, &limits);
+        else
+            pod_spec_check_limits(&e, &at, spec);
+        if (e.list.len)
+            return str_printf(a, "%s: %.*s", rows[i].prefix, STR_ARG(field_errors_text(a, &e)));
+    }
+    return S("");
+}
+
+static void load_requests(struct arena *a, const struct queue_loader *l,
+                          const struct json *spec, struct queue_podset_spec *ps)
+{
+    struct resource_list all = pod_spec_requests(a, spec);
+    struct resource_list made = pod_requests_transform(a, &all, &l->rules);
+    struct queue_request *at = arena_array(a, struct queue_request, made.len);
+
+    resource_list_sort(&made);
+    for (size_t i = 0; i < made.len; i++)
+        at[i] = (struct queue_request){
+            made.at[i].name,
+            sat_mul(MAX((int64_t)0, resource_units(made.at[i].name, &made.at[i].q)),
+                    ps->count)};
+    ps->requests = at;
+    ps->n_requests = made.len;
+}
+
 static void load_podset(struct arena *a, const struct json *wl, const struct queue_loader *l,
                         size_t index, struct queue_podset_spec *ps,
                         struct queue_workload_spec *out)
 {
     const struct json *o = json_at(json_path(wl, "spec", "podSets", NULL), index);
     const struct json *spec = json_path(o, "template", "spec", NULL);
-    struct pod_requests pod = pod_requests(a, l, out->ns, spec, index);
+    const struct json *filled = pod_spec_adjust(a, spec, &l->rules, out->ns);
+    struct str invalid = invalid_requests(a, l, out->ns, filled, index);
 
     ps->name = json_has(json_getz(o, "name")) ? json_str(json_getz(o, "name")) : S("main");
     int64_t count = json_i64(json_getz(o, "count"), 1);
@@ -555,19 +594,16 @@ static void load_podset(struct arena *a, const struct json *wl, const struct que
     ps->count = (int32_t)count;
     if (queue_gate(l->config, QUEUE_GATE_PARTIAL_ADMISSION))
         ps->min_count = (int32_t)json_i64(json_getz(o, "minCount"), 0);
-    for (size_t i = 0; i < pod.len; i++)
-        pod.at[i].amount = sat_mul(pod.at[i].amount, count);
-    ps->requests = pod.at;
-    ps->n_requests = pod.len;
+    load_requests(a, l, filled, ps);
     ps->node_selector = queue_load_labels(a, json_getz(spec, "nodeSelector"));
     load_terms(a, spec, ps);
     ps->tolerations = load_tolerations(a, json_getz(spec, "tolerations"), &ps->n_tolerations);
     ps->topology = load_topology(json_getz(o, "topologyRequest"));
     load_raw_resources(a, spec, ps);
     load_digest(a, spec, ps->digest);
-    if (pod.invalid.len && !(out->flags & WL_INVALID)) {
+    if (invalid.len && !(out->flags & WL_INVALID)) {
         out->flags |= WL_INVALID;
-        out->invalid_text = pod.invalid;
+        out->invalid_text = invalid;
     }
 }
 

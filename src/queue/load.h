@@ -5,26 +5,14 @@
  */
 #pragma once
 
+#include "api/pod_requests.h"
 #include "queue/queue.h"
 #include "json/json.h"
-
-struct queue_transform { /* resources.transformations[] */
-    struct str input, multiply_by;
-    bool is_replace;
-    const struct json *outputs; /* resource -> quantity */
-};
 
 /* What turns a pod template into requests, beside the template. */
 struct queue_loader {
     const struct queue_config *config;
-    const struct json *const *limit_ranges; /* LimitRange objects, any namespace */
-    size_t n_limit_ranges;
-    const struct json *const *runtime_classes;
-    size_t n_runtime_classes;
-    const struct str *exclude_prefixes;
-    size_t n_exclude_prefixes;
-    const struct queue_transform *transforms;
-    size_t n_transforms;
+    struct pod_rules rules;
 };
 
 void queue_load_flavor(struct arena *a, const struct json *o, struct queue_flavor_spec *out);

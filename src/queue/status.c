@@ -387,6 +387,20 @@ const struct json *queue_status_finished(struct arena *a, const struct json *wl,
     return e.wl;
 }
 
+void queue_unadmitted(const struct json *wl, struct str *reason, struct str *cause)
+{
+    struct edit e = {.wl = wl};
+    const struct json *quota = condition(&e, "QuotaReserved");
+
+    *cause = S("");
+    *reason = json_str(json_getz(condition(&e, "Admitted"), "reason"));
+    if (is_true(quota))
+        return;
+    *reason = reason->len ? *reason : S("NoReservation");
+    *cause = json_str(json_getz(quota, "reason"));
+    *cause = cause->len ? *cause : S("PendingEvaluation");
+}
+
 struct str queue_preempted_message(struct arena *a, struct str uid, struct str job,
                                    enum queue_victim_reason reason, struct str preemptor_path,
                                    struct str victim_path)

@@ -26,6 +26,9 @@ const struct json *queue_status_evicted(struct arena *a, const struct json *wl,
 const struct json *queue_status_finished(struct arena *a, const struct json *wl,
                                          struct str reason, struct str message,
                                          struct instant now);
+/* Why a Workload is not admitted: Admitted's reason or what it would be, and beneath it that of
+ * QuotaReserved ("" with a reservation). */
+void queue_unadmitted(const struct json *wl, struct str *reason, struct str *cause);
 /* Why a victim had to go, as its condition says: who, by which rule, on which paths. */
 struct str queue_preempted_message(struct arena *a, struct str preemptor_uid,
                                    struct str preemptor_job, enum queue_victim_reason reason,

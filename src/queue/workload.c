@@ -167,18 +167,22 @@ static bool same_usage(const struct wl_extra *x, const struct quota_amount *old,
     return true;
 }
 
+static void drop_progress(struct queue_wl *wl)
+{
+    if (!wl->extra)
+        return;
+    free(wl->extra->progress);
+    wl->extra->progress = NULL;
+}
+
 static void regroup(struct queue_engine *e, struct queue_wl *wl, struct queue_group *g)
 {
     struct queue_group *old = wl->group;
 
     if (old == g)
         return;
-    if (old && wl->extra && wl->extra->progress &&
-        (!gate(e, QUEUE_GATE_KEEP_PROGRESS) ||
-         (old->shape->class && g->shape->class && old->shape->class != g->shape->class))) {
-        free(wl->extra->progress);
-        wl->extra->progress = NULL;
-    }
+    if (old && old->shape->class && g->shape->class && old->shape->class != g->shape->class)
+        drop_progress(wl);
     g->refs++;
     wl->group = g;
     if (old)
@@ -289,6 +293,8 @@ enum queue_put queue_put_workload(struct queue_engine *e,
     wl->order_ns = spec->order_time.ns;
     wl->generation = (uint32_t)spec->generation;
     wl->digest = spec->digest;
+    if (!gate(e, QUEUE_GATE_KEEP_PROGRESS))
+        drop_progress(wl);
     if (wl->extra || needs_extra(spec))
         set_extra(e, wl, spec);
 

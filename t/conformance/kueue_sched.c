@@ -166,19 +166,19 @@ static void configure_resources(struct sched *s, const struct json *config)
 {
     struct arena *a = s->t->arena;
     const struct json *list = json_getz(config, "resourceTransformations");
-    struct queue_transform *at = arena_array(a, struct queue_transform, json_len(list));
+    struct pod_transform *at = arena_array(a, struct pod_transform, json_len(list));
 
     json_each (i, list) {
         const struct json *x = json_at(list, i);
-        at[i] = (struct queue_transform){
+        at[i] = (struct pod_transform){
             .input = json_str(json_getz(x, "input")),
             .multiply_by = json_str(json_getz(x, "multiplyBy")),
             .is_replace = str_eq(json_str(json_getz(x, "strategy")), S("Replace")),
-            .outputs = json_getz(x, "outputs"),
+            .outputs = resource_list_of(a, json_getz(x, "outputs")),
         };
     }
-    s->loader.transforms = at;
-    s->loader.n_transforms = json_len(list);
+    s->loader.rules.transforms = at;
+    s->loader.rules.n_transforms = json_len(list);
 }
 
 static const struct json *const *list_of(struct sched *s, const char *name, size_t *n)
@@ -218,8 +218,9 @@ void sched_configure(struct sched *s, const struct json *gates, const struct jso
     s->config.ignore_undeclared =
         str_eq(json_str(json_getz(config, "quotaCheckStrategy")), S("IgnoreUndeclared"));
     s->loader.config = &s->config;
-    s->loader.limit_ranges = list_of(s, "limitRanges", &s->loader.n_limit_ranges);
-    s->loader.runtime_classes = list_of(s, "runtimeClasses", &s->loader.n_runtime_classes);
+    s->loader.rules.limit_ranges = list_of(s, "limitRanges", &s->loader.rules.n_limit_ranges);
+    s->loader.rules.runtime_classes =
+        list_of(s, "runtimeClasses", &s->loader.rules.n_runtime_classes);
     configure_resources(s, config);
     time_parse(json_str(json_getz(s->c, "now")), &s->now, NULL);
 }
