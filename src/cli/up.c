@@ -12,6 +12,7 @@
 #include "cli/users.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "client/client.h"
@@ -21,6 +22,7 @@
 #include "http/http.h"
 #include "io/io.h"
 #include "node/hollow.h"
+#include "node/node.h"
 #include "server/server.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:6443"
@@ -39,6 +41,7 @@ struct up {
     struct control *control;
     struct controllers *controllers;
     struct hollow *hollow;
+    struct node_agent *node; /* NULL with --no-node */
     struct io_signal *signals[2];
     FILE *audit;
     struct err err;
@@ -78,6 +81,20 @@ static struct str host_of(struct str listen)
     return host;
 }
 
+/* GET .../pods/NAME/log: the agent's, which is in this process. */
+static void pod_log(void *ctx, struct http_request *q, const struct server_about *about)
+{
+    struct up *u = ctx;
+    struct err err;
+
+    if (u->node) {
+        node_agent_log(u->node, q, about->ns, about->name);
+        return;
+    }
+    err_set(&err, ERR_NOT_FOUND, "no pod runs here: berth was started with --no-node");
+    server_refuse(q, &err);
+}
+
 static int open_server(struct up *u)
 {
     struct server_config config = {.disabled_admission =
@@ -93,7 +110,13 @@ static int open_server(struct up *u)
     if (!u->audit)
         return err_set(&u->err, ERR_IO, "cannot open the audit log in '%.*s'", STR_ARG(u->dir));
     u->server = server_open(u->io, str_z(&u->arena, u->dir), &config, &u->err);
-    return u->server ? 0 : -1;
+    if (!u->server)
+        return -1;
+    server_mount(u->server, &(struct server_mount){.plural = S("pods"),
+                                                   .subresource = S("log"),
+                                                   .handle = pod_log,
+                                                   .ctx = u});
+    return 0;
 }
 
 static int open_all(struct up *u)
@@ -103,8 +126,13 @@ static int open_all(struct up *u)
     char name[256] = "";
     struct str hosts[] = {S("localhost"), S("127.0.0.1"), S("::1"), host, {0}};
 
-    if (dir_make(&u->arena, u->dir, 0700, &u->err) < 0)
+    /* Accounts go through it to the socket and to their pods' volumes; what must not be read
+     * has a mode of its own. */
+    umask(077);
+    if (dir_make(&u->arena, u->dir, 0711, &u->err) < 0)
         return -1;
+    if (chmod(str_z(&u->arena, u->dir), 0711) < 0)
+        return err_set(&u->err, ERR_IO, "'%.*s' is somebody else's", STR_ARG(u->dir));
     if (!(u->io = io_real_new(&u->err)))
         return -1;
     gethostname(name, sizeof(name) - 1);
@@ -162,6 +190,24 @@ static void hollow_made(void *ctx, const struct err *err)
     }
 }
 
+static int start_node(struct up *u, bool is_cordoned)
+{
+    const char *images = cli_value(u->args, "images");
+    const char *listen = cli_value(u->args, "listen");
+    struct str host = host_of(str_from(listen ? listen : DEFAULT_LISTEN));
+    bool is_any =
+        str_eqz(host, "0.0.0.0") || str_eqz(host, "[::]") || str_eqz(host, "localhost");
+    struct node_config config = {.data_dir = u->dir,
+                                 .address = is_any ? S("127.0.0.1") : host,
+                                 .is_cordoned = is_cordoned,
+                                 .refuse_images = images && strcmp(images, "refuse") == 0};
+
+    if (images && !config.refuse_images)
+        return err_set(&u->err, ERR_INVALID, "--images: '%s' is not refuse", images);
+    u->node = node_agent_new(u->io, u->client, &config, &u->err);
+    return u->node ? 0 : -1;
+}
+
 static int start_nodes(struct up *u)
 {
     int64_t n = 0;
@@ -171,6 +217,8 @@ static int start_nodes(struct up *u)
     u->hollow = hollow_new(u->control);
     if (n)
         hollow_make_nodes(u->client, (int)n, hollow_made, u);
+    if (!cli_has(u->args, "no-node"))
+        return start_node(u, n > 0);
     return 0;
 }
 
@@ -214,6 +262,7 @@ static void close_all(struct up *u)
         io_signal_free(u->signals[i]);
     http_server_free(u->local);
     http_server_free(u->secure);
+    node_agent_free(u->node);
     hollow_free(u->hollow);
     control_free(u->control);
     controllers_free(u->controllers);
