@@ -116,6 +116,26 @@ static void run_mount(struct request *r, const struct server_mount *m)
     m->handle(m->ctx, q, about);
 }
 
+/* Versions on their way out, as upstream warns of them in every answer. */
+static void warn_deprecated(struct request *r)
+{
+    static const struct {
+        const char *group, *version, *since, *until;
+    } rows[] = {
+        {"resource.k8s.io", "v1beta1", "v1.35+", "v1.38+"},
+        {"resource.k8s.io", "v1beta2", "v1.36+", "v1.39+"},
+    };
+    const struct kind *k = r->kind;
+    bool is_list = r->verb == VERB_LIST || r->verb == VERB_DELETECOLLECTION;
+    struct str name = is_list ? k->list_kind : k->kind;
+
+    for (size_t i = 0; i < countof(rows); i++) {
+        if (str_eqz(k->group, rows[i].group) && str_eqz(k->version, rows[i].version))
+            request_warn(r, "%.*s %.*s is deprecated in %s, unavailable in %s",
+                         STR_ARG(k->api_version), STR_ARG(name), rows[i].since, rows[i].until);
+    }
+}
+
 static bool is_path_segment(struct str name)
 {
     return !name.len || name_is(NAME_PATH_SEGMENT, name);
@@ -164,6 +184,7 @@ static void resource(struct server *s, struct http_request *q, const struct serv
         request_fini(r);
         return;
     }
+    warn_deprecated(r);
     const struct server_mount *m = r->subresource.len ? mount_of(s, k, r->subresource) : NULL;
     if (m)
         run_mount(r, m);

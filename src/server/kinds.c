@@ -1,6 +1,8 @@
 /* kinds.c - which kinds are served, found by plural or by name */
 #include "server/server_priv.h"
 
+#include "api/convert.h"
+
 static struct str key_of(struct arena *a, struct str group, struct str version, struct str last)
 {
     return str_printf(a, "%.*s/%.*s/%.*s", STR_ARG(group), STR_ARG(version), STR_ARG(last));
@@ -68,10 +70,7 @@ struct str path_of(struct arena *a, const struct kind *k, struct str ns, struct 
 const struct json *tree_as_kind(struct arena *a, const struct json *tree,
                                 const struct kind *from, const struct kind *to)
 {
-    if (from == to)
-        return tree;
-    /* Kinds with a pair of functions are converted there; all others by apiVersion alone. */
-    return json_with(a, tree, json_of_str(to->api_version), "apiVersion", NULL);
+    return from == to ? tree : api_convert(a, tree, from, to);
 }
 
 struct object *as_kind(struct arena *a, struct object *o, const struct kind *k)

@@ -366,11 +366,19 @@ static void removed(void *ctx, uint64_t revision, const struct err *err)
     request_fini(r);
 }
 
+/* What the kind's table tells whoever writes one. */
+static void warn_of_kind(struct write *w)
+{
+    if (w->kind->warning.len && w->r->attempts == 0)
+        request_warn(w->r, "%.*s", STR_ARG(w->kind->warning));
+}
+
 static void put(struct write *w)
 {
     struct request *r = w->r;
     struct arena *a = w->arena;
 
+    warn_of_kind(w);
     if (w->old && json_eq(w->tree, without_version(a, w->old))) {
         answer_unchanged(r, 200, r->current);
         return;
