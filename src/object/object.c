@@ -20,8 +20,9 @@ struct object {
     uint32_t refs;
     uint16_t ns_len, path_len;
     uint8_t uid_len;
-    bool is_used; /* since the last object_cool() */
-    char text[];  /* path, uid */
+    bool is_used;    /* since the last object_cool() */
+    bool is_loading; /* its home makes room for it: not at its own cost */
+    char text[];     /* path, uid */
 };
 
 #define OBJECT_MAX_PATH UINT16_MAX
@@ -193,7 +194,9 @@ static void warm(const struct object *o)
         memcpy(mine->bytes, read.at, read.len);
         mine->n_bytes = (uint32_t)read.len;
         mine->revision_at = (uint32_t)revision_place(read);
+        mine->is_loading = true;
         o->home->loaded(o->home, o);
+        mine->is_loading = false;
     }
     mine->is_used = true;
 }
@@ -308,7 +311,7 @@ bool object_is_warm(const struct object *o)
 size_t object_cool(struct object *o)
 {
     assert(o->home);
-    if (!o->bytes)
+    if (!o->bytes || o->is_loading)
         return 0;
     if (o->is_used) {
         o->is_used = false;

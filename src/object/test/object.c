@@ -74,9 +74,14 @@ static struct str shelf_read(struct object_home *h, const struct object *o, stru
     return str_copy(a, str_from(s->bytes));
 }
 
-static void shelf_loaded(struct object_home *h, const struct object *o unused)
+static void shelf_loaded(struct object_home *h, const struct object *o)
 {
+    struct object *mine = (struct object *)(uintptr_t)o;
+
     container_of(h, struct shelf, home)->loads++;
+    /* A home that is full makes room: never at the cost of what it has just loaded. */
+    check_int(object_cool(mine), 0);
+    check_int(object_cool(mine), 0);
 }
 
 TEST(object_home)
