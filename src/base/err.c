@@ -1,7 +1,7 @@
 /* err.c - errors as sentences */
 #include "base/base.h"
 
-static void put(struct err *err, const char *format, va_list args)
+like_printf(2, 0) static void put(struct err *err, const char *format, va_list args)
 {
     int n = vsnprintf(err->text, sizeof(err->text), format, args);
 

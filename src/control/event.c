@@ -164,7 +164,8 @@ static void say(struct control *c, struct object *about, struct str type, struct
     client_create(control_client(c), &target, &body, nobody_asks, NULL);
 }
 
-static struct str note_of(char room[EVENT_NOTE_MAX + 1], const char *format, va_list args)
+like_printf(2, 0) static struct str
+    note_of(char room[EVENT_NOTE_MAX + 1], const char *format, va_list args)
 {
     int n = vsnprintf(room, EVENT_NOTE_MAX + 1, format, args);
 

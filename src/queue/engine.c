@@ -57,7 +57,7 @@ static void free_workloads(struct queue_engine *e)
         for (struct queue_wl *wl = e->table[i]; wl; wl = wl->next)
             wl_extra_free(wl);
     for (; s; s = next) {
-        memcpy(&next, s, sizeof(next)); /* its first member */
+        next = *(struct slab **)(void *)s; /* its first member */
         free(s);
     }
     free(e->table);

@@ -37,7 +37,7 @@ void field_error_add(struct field_errors *e, struct field_error one)
         vec_push_in(e->arena, &e->list, one);
 }
 
-static struct str detail_of(struct arena *a, const char *format, va_list args)
+like_printf(2, 0) static struct str detail_of(struct arena *a, const char *format, va_list args)
 {
     char room[1024];
     int n = vsnprintf(room, sizeof(room), format, args);

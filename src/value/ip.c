@@ -252,8 +252,10 @@ void ip_write(struct buf *out, const struct ip *ip)
     } else {
         write_v6(out, ip->byte);
     }
-    if (ip->zone.len)
-        buf_printf(out, "%%%.*s", STR_ARG(ip->zone));
+    if (ip->zone.len) {
+        buf_byte(out, '%');
+        buf_add(out, ip->zone);
+    }
 }
 
 void cidr_write(struct buf *out, const struct cidr *c)

@@ -43,6 +43,11 @@ TEST(pod_spec_requests)
          "{'initContainers':[{'restartPolicy':'Always','resources':{'requests':{'cpu':'2'}}},"
          "{'resources':{'requests':{'cpu':'2'}}}],"
          "'containers':[{'resources':{'requests':{'cpu':'1'}}}]}",                            "cpu=4"               },
+        {"several sidecars add up",
+         "{'initContainers':[{'restartPolicy':'Always','resources':{'requests':{'cpu':'1'}}},"
+         "{'restartPolicy':'Always','resources':{'requests':{'cpu':'1'}}},"
+         "{'resources':{'requests':{'cpu':'2'}}}],"
+         "'containers':[{'resources':{'requests':{'cpu':'1'}}}]}",                            "cpu=4"               },
         {"the pod's own requests replace the sum",
          "{'resources':{'requests':{'cpu':'5'}},"
          "'containers':[{'resources':{'requests':{'cpu':'1','memory':'1Gi'}}}]}",             "cpu=5 memory=1Gi"    },
@@ -92,6 +97,11 @@ TEST(pod_requests_rules)
 
     check_samez(text_of(&a, pod_requests(&a, spec, &rules, S("n"))),
                 "cpu=5 gpu=2 memory=1Gi total=38");
+    struct pod_transform less = {S("x"), S(""), false,
+                                 resource_list_of(&a, tree(&a, "{'x':-1}"))};
+    struct resource_list five = resource_list_of(&a, tree(&a, "{'x':5}"));
+    struct pod_rules debt = {.transforms = &less, .n_transforms = 1};
+    check_samez(text_of(&a, pod_requests_transform(&a, &five, &debt)), "x=5");
     struct pod_rules none = {0};
     check_samez(text_of(&a, pod_requests(&a, plain, &none, S("n"))), "cpu=1");
 }
@@ -178,6 +188,26 @@ TEST(topology_round_trip)
             check(!topology_has_node(&a, &stored, S("nobody")));
         }
     }
+}
+
+TEST(topology_overlap)
+{
+    scoped(arena_fini) struct arena a = arena_sized(4096);
+    struct str level = S("a"), values[] = {S("aba"), S("ababa")};
+    struct topology_domain d[] = {
+        {&values[0], 1},
+        {&values[1], 1}
+    };
+    struct topology_assignment t = {
+        {&level, 1},
+        d, 2
+    };
+    struct json stored = topology_encode(&a, &t, TOPOLOGY_SHORTER);
+
+    check_samez(json_text(&a, &stored),
+                "{\"levels\":[\"a\"],\"slices\":[{\"domainCount\":2,\"podCounts\":{"
+                "\"universal\":1},\"valuesPerLevel\":[{\"individual\":{\"roots\":[\"\",\"ab\"],"
+                "\"suffix\":\"aba\"}}]}]}");
 }
 
 TEST(topology_limits)

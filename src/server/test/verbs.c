@@ -291,7 +291,6 @@ TEST(conversations)
         {"health",                                                          "GET /readyz",                                                                                                                "200",                                                    "ok"                                                                                                                                                                                                 },
         {"discovery",                                                          "GET /apis/batch/v1",                                                                                                                  "200",                                                       "\"name\":\"jobs/status\""},
     };
-    scoped(arena_fini) struct arena a = {0};
 
     for (size_t i = 0; i < countof(cases); i++) {
         test_case(cases[i].name);

@@ -221,3 +221,13 @@ TEST(semver)
         check_int(semver_parse_lax(&a, str_from(cases[i].text), &x, NULL) == 0, cases[i].lax);
     }
 }
+
+TEST(ip_zone_holds_any_byte)
+{
+    scoped(arena_fini) struct arena a = arena_sized(256);
+    struct str text = {"::1%a\0b", 7};
+    struct ip ip;
+
+    check_int(ip_parse(text, &ip, NULL), 0);
+    check_same(ip_text(&a, &ip), text);
+}
