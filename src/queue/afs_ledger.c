@@ -94,11 +94,10 @@ void afs_charge(struct queue_engine *e, struct queue_wl *wl)
 
     if (!wl->extra->holds || !cq_uses_afs(e, wl->extra->holds))
         return;
-    for (size_t i = 0; i < wl->extra->n_admission; i++)
-        for (size_t k = 0; k < wl->extra->admission[i].n_uses; k++) {
-            const struct queue_flavor_use *u = &wl->extra->admission[i].uses[k];
-            uint16_t resource = intern_find(&e->resources, u->resource);
-            *afs_at(&amounts, resource) += to_nano(e, resource, u->amount);
+    for (size_t i = 0; i < wl->extra->n_held; i++)
+        for (size_t k = 0; k < wl->extra->held[i].n_uses; k++) {
+            const struct held_use *u = &wl->extra->held[i].uses[k];
+            *afs_at(&amounts, u->resource) += to_nano(e, u->resource, u->amount);
         }
     vec_each (i, &amounts)
         amounts.at[i].nano = afs_scale(amounts.at[i].nano, alpha);

@@ -99,6 +99,13 @@ struct queue_ns *ns_find(const struct queue_engine *e, struct str name)
     return ns && (*ns)->exists ? *ns : NULL;
 }
 
+struct queue_ns *lq_ns(const struct queue_engine *e, struct queue_lq *lq)
+{
+    if (!lq->ns_record)
+        lq->ns_record = ns_find(e, lq->ns);
+    return lq->ns_record && lq->ns_record->exists ? lq->ns_record : NULL;
+}
+
 /* ---- is a ClusterQueue active? ---- */
 
 static bool check_covers_all(const struct queue_cq *cq, const struct queue_check_ref *ref)

@@ -86,7 +86,7 @@ static bool is_refused(struct cycle *c, struct entry *x)
 {
     struct queue_engine *e = c->e;
     struct str ns_name = x->wl->group->lq->ns;
-    struct queue_ns *ns = ns_find(e, ns_name);
+    struct queue_ns *ns = lq_ns(e, x->wl->group->lq);
 
     if (wl_flags(x->wl) & WL_CHECKS_FAILED) {
         refuse(c, x, QUEUE_PENDING_EVALUATION, CAUSE_CHECKS, S(""));
@@ -148,6 +148,9 @@ static enum possibility simulate(void *ctx, quota_fr fr, int64_t amount, uint32_
     size_t mark = quota_mark(&c->e->log);
 
     cycle_victims(&p, &victims);
+    c->found.is_set = true;
+    c->found.request = request;
+    c->found.victims = victims;
     if (!victims.len)
         return POSSIBLE_NONE;
     vec_each (i, &victims) {
@@ -188,6 +191,14 @@ static void find_victims(struct cycle *c, struct entry *x, const struct assign_i
         }
     p.needed = needed.at;
     p.n_needed = needed.len;
+    if (c->found.is_set && p.n_requests == 1 && p.n_needed == 1 &&
+        p.needed[0] == p.requests[0].fr && c->found.request.fr == p.requests[0].fr &&
+        c->found.request.amount == p.requests[0].amount) {
+        out->len = 0;
+        vec_each (i, &c->found.victims)
+            vec_push_in(c->scratch, out, c->found.victims.at[i]);
+        return;
+    }
     cycle_victims(&p, out);
 }
 
@@ -287,6 +298,7 @@ static void assign_entry(struct cycle *c, struct entry *x, const struct assignme
     bool accepted;
 
     in.ctx = &in;
+    c->found.is_set = false;
     if (progress && !pinned &&
         !progress_outdated(c->e, progress, in.shape->class, quota_generation(&x->cq->node)))
         in.progress = progress;
@@ -341,7 +353,7 @@ static void remove_taken(struct cycle *c)
 static void add_taken(struct cycle *c, size_t mark)
 {
     vec_each (i, &c->taken)
-        c->taken.at[i]->extra->is_removed = false;
+        wl_holder(c->taken.at[i])->is_removed = false;
     quota_undo(&c->e->log, mark);
 }
 
@@ -354,9 +366,9 @@ static bool fits_in_cycle(struct cycle *c, const struct entry *x)
         return true;
     remove_taken(c);
     vec_each (i, &x->victims)
-        if (!x->victims.at[i].wl->extra->is_removed)
+        if (!wl_holder(x->victims.at[i].wl)->is_removed)
             snapshot_remove(c->e, x->victims.at[i].wl);
-    if (x->slice && !x->slice->extra->is_removed)
+    if (x->slice && !wl_holder(x->slice)->is_removed)
         snapshot_remove(c->e, x->slice);
     vec_each (i, &x->as->usage) {
         int64_t free = quota_available(&x->cq->node, x->as->usage.at[i].fr);
@@ -364,9 +376,9 @@ static bool fits_in_cycle(struct cycle *c, const struct entry *x)
             fits = false;
     }
     if (x->slice)
-        x->slice->extra->is_removed = false;
+        wl_holder(x->slice)->is_removed = false;
     vec_each (i, &x->victims)
-        x->victims.at[i].wl->extra->is_removed = false;
+        wl_holder(x->victims.at[i].wl)->is_removed = false;
     add_taken(c, mark);
     return fits;
 }
@@ -559,7 +571,6 @@ static void admit(struct cycle *c, struct entry *x)
         return;
     e->changes++;
     pending_remove(e, x->wl);
-    vec_clear(&extra->usage);
     entry_admission(c, x, extra);
     extra->flags |= WL_RESERVED;
     extra->flags &= ~(uint32_t)(WL_EVICTED | WL_BACKOFF);
@@ -682,8 +693,7 @@ void queue_admission_failed(struct queue_engine *e, struct str key, bool is_gone
     afs_drop(e, wl->group->lq, wl);
     wl->extra->is_assumed = false;
     wl->extra->flags &= ~(uint32_t)(WL_RESERVED | WL_ADMITTED);
-    vec_clear(&wl->extra->usage);
-    wl->extra->n_admission = 0;
+    wl_set_held(wl->extra, NULL, 0);
     engine_want_flush(e, &cq->node);
     if (is_gone) {
         wl_discard(e, wl);

@@ -88,6 +88,7 @@ struct cq_holder {
     int64_t reserved_ns; /* 0: no time known, counts as now */
     uint32_t fr_bits;    /* cells it uses: see preempt_priv.h */
     bool is_evicted;
+    bool is_removed; /* taken out of the tree for a moment */
 };
 
 struct queue_cq {
@@ -134,6 +135,7 @@ struct queue_lq {
     struct str key; /* "namespace/name" */
     struct str ns, name, cq_name;
     uint32_t id;
+    struct queue_ns *ns_record; /* once known */
     bool exists, is_stopped;
     bool is_attached; /* its groups stand in cq's heap */
     double weight;
@@ -197,20 +199,30 @@ enum wl_state {
     WL_INFLIGHT, /* the running cycle's head */
 };
 
+/* What a podset was given. */
+struct held_use {
+    uint16_t resource, flavor; /* flavor INTERN_NONE: counted nowhere */
+    int64_t amount;
+};
+struct held_podset {
+    struct str name;
+    int32_t count;
+    size_t n_uses;
+    struct held_use *uses;
+};
+
 /* What only some workloads have. */
 struct wl_extra {
-    struct arena arena; /* admission and texts */
+    struct arena arena; /* texts */
     /* quota */
     struct queue_cq *holds; /* NULL: uses none */
     uint32_t holder_slot;
     VEC(struct quota_amount) usage;
-    struct str admitted_to;
-    struct queue_podset_admission *admission; /* copied */
-    size_t n_admission;
+    struct held_podset *held; /* one block, with its uses and names */
+    size_t n_held;
     struct instant reserved_at, requeue_at;
     uint32_t flags;
     bool is_assumed, was_asked; /* admitted by us, not seen written; asked to go */
-    bool is_removed;            /* taken out of the snapshot for a moment */
     bool is_taken;              /* preempted in the running cycle */
     /* second pass */
     bool is_prequeued, is_ready;
@@ -328,6 +340,8 @@ struct queue_cq *cq_find(const struct queue_engine *e, struct str name);
 struct queue_cq *cq_ref(struct queue_engine *e, struct str name);
 struct queue_cohort *cohort_find(const struct queue_engine *e, struct str name);
 struct queue_ns *ns_find(const struct queue_engine *e, struct str name);
+/* The LocalQueue's namespace; NULL where it does not exist. */
+struct queue_ns *lq_ns(const struct queue_engine *e, struct queue_lq *lq);
 struct queue_flavor *flavor_find(const struct queue_engine *e, struct str name);
 /* The flavor's number, known or not; INTERN_NONE over the limit. */
 uint16_t flavor_number(struct queue_engine *e, struct str name);
@@ -368,9 +382,13 @@ bool wl_needs_second_pass(const struct queue_wl *wl);
 bool wl_is_queueable(const struct queue_engine *e, uint32_t flags);
 /* Out of everything, and freed. */
 void wl_discard(struct queue_engine *e, struct queue_wl *wl);
-/* Uses of quota as sums per (flavor, resource), into the extra. */
-void wl_set_usage(struct queue_engine *e, struct wl_extra *x, struct str cq,
-                  const struct queue_podset_admission *admission, size_t n);
+/* Copies what was given into the extra, and its sums per (flavor, resource). */
+void wl_set_held(struct wl_extra *x, const struct held_podset *podsets, size_t n);
+/* The holder's place in its ClusterQueue; the workload holds quota. */
+static inline struct cq_holder *wl_holder(const struct queue_wl *wl)
+{
+    return &wl->extra->holds->holders.at[wl->extra->holder_slot];
+}
 
 /* ---- afs_ledger.c ---- */
 

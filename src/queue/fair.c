@@ -226,7 +226,7 @@ static bool take(struct fair_search *s, struct fair_target *t, enum queue_victim
 {
     struct queue_wl *wl = t->queue.at[t->next++].wl;
 
-    if (!wl->extra->is_removed)
+    if (!wl_holder(wl)->is_removed)
         snapshot_remove(s->in->e, wl);
     vec_push_in(s->in->a, s->out, (struct victim){wl, reason});
     return fits_now(s);
@@ -261,7 +261,7 @@ static bool first_visit(struct fair_search *s, struct fair_target *t, bool by_fi
         if (strategy_allows(by_final, own, old, new))
             return take(s, t, IN_COHORT_FAIR_SHARING);
         quota_undo(&e->log, mark);
-        wl->extra->is_removed = false;
+        wl_holder(wl)->is_removed = false;
         vec_push_in(s->in->a, &retry->queue, t->queue.at[t->next++]);
     }
     return false;

@@ -104,18 +104,17 @@ static const int64_t *podset_request(const struct assigned_podset *ps, uint16_t 
 }
 
 /* What the older slice's podset of that name uses of a resource; NULL where nothing. */
-static const struct queue_flavor_use *replaced_use(const struct assign_input *in, size_t podset,
-                                                   uint16_t resource)
+static const struct held_use *replaced_use(const struct assign_input *in, size_t podset,
+                                           uint16_t resource)
 {
     const struct wl_extra *x = in->replaces ? in->replaces->extra : NULL;
     struct str name = in->shape->podsets[podset].spec.name;
 
-    for (size_t i = 0; x && i < x->n_admission; i++)
-        if (str_eq(x->admission[i].name, name))
-            for (size_t k = 0; k < x->admission[i].n_uses; k++)
-                if (str_eq(x->admission[i].uses[k].resource,
-                           intern_name(&in->e->resources, resource)))
-                    return &x->admission[i].uses[k];
+    for (size_t i = 0; x && i < x->n_held; i++)
+        if (str_eq(x->held[i].name, name))
+            for (size_t k = 0; k < x->held[i].n_uses; k++)
+                if (x->held[i].uses[k].resource == resource)
+                    return &x->held[i].uses[k];
     return NULL;
 }
 
@@ -331,11 +330,10 @@ static bool slice_allows(struct scan *s, uint16_t flavor)
         return true;
     for (size_t m = 0; m < s->n_members; m++)
         for (size_t r = 0; r < s->n_res; r++) {
-            const struct queue_flavor_use *u =
-                replaced_use(s->in, s->members[m], s->res[r].resource);
-            if (u && !str_eq(u->flavor, intern_name(names, flavor))) {
+            const struct held_use *u = replaced_use(s->in, s->members[m], s->res[r].resource);
+            if (u && u->flavor != flavor) {
                 struct queue_cause *c = add_cause(s, CAUSE_SLICE_FLAVOR, flavor, INTERN_NONE);
-                c->detail = u->flavor;
+                c->detail = intern_name(names, u->flavor);
                 return false;
             }
         }
@@ -531,7 +529,7 @@ static void scan_requests(struct scan *s)
         bool is_asked = false;
         for (size_t m = 0; m < s->n_members; m++) {
             const int64_t *v = podset_request(&s->as->podsets[s->members[m]], resource);
-            const struct queue_flavor_use *old = replaced_use(in, s->members[m], resource);
+            const struct held_use *old = replaced_use(in, s->members[m], resource);
             is_asked |= v != NULL;
             r.request = amount_add(r.request, v ? *v : 0);
             if (old && v)
@@ -676,7 +674,7 @@ static bool share_out(const struct assign_input *in, struct assignment *as, stru
         ps->flavors = arena_array(in->a, struct assigned_flavor, u->n_flavors);
         for (size_t i = 0; i < u->n_flavors; i++) {
             const int64_t *v = podset_request(ps, u->flavors[i].resource);
-            const struct queue_flavor_use *old =
+            const struct held_use *old =
                 replaced_use(in, u->members[m], u->flavors[i].resource);
             const struct queue_flavor *f = in->e->flavors.at[u->flavors[i].flavor];
             if (!v &&
@@ -791,17 +789,16 @@ static void reuse_admission(const struct assign_input *in, struct assignment *as
 
     for (size_t i = 0; i < as->n_podsets; i++) {
         struct assigned_podset *ps = &as->podsets[i];
-        for (size_t k = 0; k < x->n_admission; k++) {
-            const struct queue_podset_admission *ad = &x->admission[k];
-            if (!str_eq(ad->name, in->shape->podsets[i].spec.name))
+        for (size_t k = 0; k < x->n_held; k++) {
+            const struct held_podset *h = &x->held[k];
+            if (!str_eq(h->name, in->shape->podsets[i].spec.name))
                 continue;
-            ps->count = (uint32_t)ad->count;
-            ps->flavors = arena_array(in->a, struct assigned_flavor, ad->n_uses);
-            for (size_t u = 0; u < ad->n_uses; u++)
-                if (ad->uses[u].flavor.len)
+            ps->count = (uint32_t)h->count;
+            ps->flavors = arena_array(in->a, struct assigned_flavor, h->n_uses);
+            for (size_t u = 0; u < h->n_uses; u++)
+                if (h->uses[u].flavor != INTERN_NONE)
                     ps->flavors[ps->n_flavors++] = (struct assigned_flavor){
-                        intern_find(&in->e->resources, ad->uses[u].resource),
-                        intern_find(&in->e->flavor_names, ad->uses[u].flavor), MODE_FIT, -1};
+                        h->uses[u].resource, h->uses[u].flavor, MODE_FIT, -1};
         }
         ps->mode = MODE_FIT;
     }
@@ -858,7 +855,7 @@ struct quota_amount *assignment_requests(const struct assign_input *in,
         for (size_t k = 0; k < as->podsets[i].n_flavors; k++) {
             const struct assigned_flavor *f = &as->podsets[i].flavors[k];
             const int64_t *v = podset_request(&as->podsets[i], f->resource);
-            const struct queue_flavor_use *old = replaced_use(in, i, f->resource);
+            const struct held_use *old = replaced_use(in, i, f->resource);
             quota_fr fr = QUOTA_FR(f->flavor, f->resource);
             size_t at = 0;
             if (!v || (*v == 0 && !old))

@@ -240,10 +240,13 @@ struct queue_lq *lq_ref(struct queue_engine *e, struct str ns, struct str name)
     char room[512];
     struct str key = {room, ns.len + 1 + name.len};
 
-    if (key.len > sizeof(room))
-        key.at = str_printf(&e->scratch, "%.*s/%.*s", STR_ARG(ns), STR_ARG(name)).at;
-    else
-        snprintf(room, sizeof(room), "%.*s/%.*s", STR_ARG(ns), STR_ARG(name));
+    if (key.len > sizeof(room)) {
+        key.at = str_printf(&e->arena, "%.*s/%.*s", STR_ARG(ns), STR_ARG(name)).at;
+    } else {
+        memcpy(room, ns.at ? ns.at : "", ns.len);
+        room[ns.len] = '/';
+        memcpy(room + ns.len + 1, name.at ? name.at : "", name.len);
+    }
     struct queue_lq *lq = lq_find(e, key);
     if (lq)
         return lq;
@@ -535,7 +538,7 @@ size_t pending_park_shape(struct queue_engine *e, struct queue_cq *cq,
 static size_t wake_group(struct queue_engine *e, struct queue_cq *cq, struct queue_group *g,
                          struct instant now)
 {
-    struct queue_ns *ns = ns_find(e, g->lq->ns);
+    struct queue_ns *ns = lq_ns(e, g->lq);
     struct wl_heap *parked = parked_of(g);
     size_t n = parked->len, moved = 0;
 

@@ -42,27 +42,22 @@ static const int64_t *request_of(const struct assigned_podset *ps, uint16_t reso
 
 void entry_admission(struct cycle *c, struct entry *x, struct wl_extra *extra)
 {
-    struct queue_engine *e = c->e;
     const struct assignment *as = x->as;
-    struct queue_podset_admission *ad =
-        arena_array(c->scratch, struct queue_podset_admission, as->n_podsets);
+    struct held_podset *held = arena_array(c->scratch, struct held_podset, as->n_podsets);
 
     for (size_t i = 0; i < as->n_podsets; i++) {
         const struct assigned_podset *ps = &as->podsets[i];
-        struct queue_flavor_use *uses =
-            arena_array(c->scratch, struct queue_flavor_use, ps->n_flavors);
-        size_t n = 0;
+        held[i].name = x->wl->group->shape->podsets[i].spec.name;
+        held[i].count = (int32_t)ps->count;
+        held[i].uses = arena_array(c->scratch, struct held_use, ps->n_flavors);
         for (size_t k = 0; k < ps->n_flavors; k++) {
             const int64_t *v = request_of(ps, ps->flavors[k].resource);
             if (v)
-                uses[n++] = (struct queue_flavor_use){
-                    intern_name(&e->resources, ps->flavors[k].resource),
-                    intern_name(&e->flavor_names, ps->flavors[k].flavor), *v};
+                held[i].uses[held[i].n_uses++] =
+                    (struct held_use){ps->flavors[k].resource, ps->flavors[k].flavor, *v};
         }
-        ad[i] = (struct queue_podset_admission){x->wl->group->shape->podsets[i].spec.name,
-                                                (int32_t)ps->count, uses, n};
     }
-    wl_set_usage(e, extra, x->cq->name, ad, as->n_podsets);
+    wl_set_held(extra, held, as->n_podsets);
 }
 
 static struct queue_assigned_podset podset_view(struct queue_engine *e, struct arena *a,

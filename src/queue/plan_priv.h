@@ -13,6 +13,11 @@ struct cycle {
     entry_list done;              /* in the order in which they were processed */
     VEC(struct queue_wl *) taken; /* preempted so far */
     uint32_t n_admitted;
+    struct { /* the last search of the running assignment: often asked for again */
+        bool is_set;
+        struct quota_amount request;
+        victim_list victims;
+    } found;
 };
 
 /* Victims by the configured algorithm. */

@@ -31,7 +31,7 @@ void snapshot_remove(struct queue_engine *e, struct queue_wl *wl)
 {
     struct wl_extra *x = wl->extra;
 
-    x->is_removed = true;
+    wl_holder(wl)->is_removed = true;
     vec_each (i, &x->usage)
         quota_remove(&x->holds->node, x->usage.at[i].fr, x->usage.at[i].amount, &e->log);
 }
@@ -40,7 +40,7 @@ void snapshot_add(struct queue_engine *e, struct queue_wl *wl)
 {
     struct wl_extra *x = wl->extra;
 
-    x->is_removed = false;
+    wl_holder(wl)->is_removed = false;
     vec_each (i, &x->usage)
         quota_add(&x->holds->node, x->usage.at[i].fr, x->usage.at[i].amount, &e->log);
 }
@@ -93,7 +93,7 @@ bool holder_uses(const struct cq_holder *h, uint32_t bits, const quota_fr *neede
 bool holder_allowed(const struct preempt_input *in, const struct cq_holder *h,
                     enum queue_policy policy)
 {
-    if (h->wl->extra && h->wl->extra->is_removed)
+    if (h->is_removed)
         return false;
     if (policy == POLICY_ANY)
         return true;
@@ -131,10 +131,29 @@ static void push_candidate(struct search *s, const struct cq_holder *h, enum lis
     vec_push_in(s->in->a, &s->heap, c);
 }
 
+/* Room for n more, so that a long list is not copied as it grows. */
+static void expect(struct search *s, size_t n)
+{
+    size_t size = sizeof(struct candidate), cap = s->heap.len + n;
+
+    if (cap <= s->heap.cap)
+        return;
+    cap = MAX(cap, 2 * s->heap.cap);
+    struct candidate *at = arena_raw(s->in->a, size_mul(cap, size), _Alignof(struct candidate));
+    if (s->heap.len)
+        memcpy(at, s->heap.at, s->heap.len * size);
+    s->heap.at = at;
+    s->heap.cap = cap;
+}
+
 static void collect_own(struct search *s)
 {
     const struct preempt_input *in = s->in;
     uint32_t bits = needed_bits(in->cq, in->needed, in->n_needed);
+
+    if (in->cq->spec.within == POLICY_UNSET || in->cq->spec.within == POLICY_NEVER)
+        return;
+    expect(s, in->cq->holders.len);
 
     vec_each (i, &in->cq->holders) {
         const struct cq_holder *h = &in->cq->holders.at[i];
@@ -160,6 +179,7 @@ static void collect(struct search *s, struct quota_node *n, const struct quota_n
         }
         const struct queue_cq *cq = container_of(child, struct queue_cq, node);
         uint32_t bits = needed_bits(cq, in->needed, in->n_needed);
+        expect(s, cq->holders.len);
         vec_each (i, &cq->holders) {
             const struct cq_holder *h = &cq->holders.at[i];
             if (!holder_uses(h, bits, in->needed, in->n_needed) ||
@@ -335,7 +355,7 @@ void preempt_fill_back(const struct preempt_input *in, victim_list *out, bool ma
 void preempt_restore(const struct preempt_input *in, const victim_list *out, size_t mark)
 {
     vec_each (i, out)
-        out->at[i].wl->extra->is_removed = false;
+        wl_holder(out->at[i].wl)->is_removed = false;
     quota_undo(&in->e->log, mark);
 }
 

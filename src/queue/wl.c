@@ -128,7 +128,15 @@ int wl_uid_cmp(const struct queue_wl *a, const struct queue_wl *b)
 
 struct str wl_key(struct arena *a, const struct queue_wl *wl)
 {
-    return str_printf(a, "%.*s/%.*s", STR_ARG(wl->group->lq->ns), STR_ARG(wl_name(wl)));
+    struct str ns = wl->group->lq->ns;
+    size_t len = ns.len + 1 + wl->name_len;
+    char *text = arena_raw(a, len, 1);
+
+    if (ns.len)
+        memcpy(text, ns.at, ns.len);
+    text[ns.len] = '/';
+    memcpy(text + ns.len + 1, wl->text, wl->name_len);
+    return str_of(text, len);
 }
 
 static uint32_t key_hash(struct str ns, struct str name)
@@ -234,6 +242,7 @@ void wl_extra_free(struct queue_wl *wl)
     if (!x)
         return;
     vec_fini(&x->usage);
+    free(x->held);
     free(x->progress);
     arena_fini(&x->arena);
     arena_fini(&x->answer_arena);

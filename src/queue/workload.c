@@ -110,35 +110,61 @@ static bool needs_extra(const struct queue_workload_spec *spec)
     return spec->flags || spec->requeue_at.ns || spec->replaces.len || spec->parent.len;
 }
 
-void wl_set_usage(struct queue_engine *e, struct wl_extra *x, struct str cq,
-                  const struct queue_podset_admission *admission, size_t n)
+void wl_set_held(struct wl_extra *x, const struct held_podset *podsets, size_t n)
 {
-    struct queue_podset_admission *copy =
-        arena_array(&x->arena, struct queue_podset_admission, n);
+    size_t n_uses = 0, text = 0;
 
+    free(x->held);
+    x->held = NULL;
+    x->n_held = n;
     vec_clear(&x->usage);
+    if (!n)
+        return;
+    for (size_t i = 0; i < n; i++)
+        n_uses += podsets[i].n_uses, text += podsets[i].name.len;
+    struct held_podset *at =
+        mem_alloc(size_mul(n, sizeof(*at)) + size_mul(n_uses, sizeof(struct held_use)) + text);
+    struct held_use *use = (struct held_use *)(at + n);
+    char *name = (char *)(use + n_uses);
     for (size_t i = 0; i < n; i++) {
-        struct queue_flavor_use *uses =
-            arena_array(&x->arena, struct queue_flavor_use, admission[i].n_uses);
-        for (size_t k = 0; k < admission[i].n_uses; k++) {
-            const struct queue_flavor_use *u = &admission[i].uses[k];
-            uint16_t resource = intern_add(&e->resources, u->resource), flavor;
-            uses[k] = (struct queue_flavor_use){intern_name(&e->resources, resource),
-                                                str_copy(&x->arena, u->flavor), u->amount};
-            if (!u->flavor.len || resource == INTERN_NONE)
-                continue;
-            flavor = flavor_number(e, u->flavor);
-            if (flavor != INTERN_NONE)
-                amounts_sum(&x->usage.at, &x->usage.len, &x->usage.cap,
-                            QUOTA_FR(flavor, resource), u->amount);
+        at[i] = podsets[i];
+        at[i].name.at =
+            memcpy(name, podsets[i].name.at ? podsets[i].name.at : "", podsets[i].name.len);
+        name += at[i].name.len;
+        at[i].uses = use;
+        for (size_t k = 0; k < podsets[i].n_uses; k++) {
+            *use = podsets[i].uses[k];
+            if (use->flavor != INTERN_NONE && use->resource != INTERN_NONE)
+                AMOUNTS_ADD(&x->usage, QUOTA_FR(use->flavor, use->resource), use->amount);
+            use++;
         }
-        copy[i] =
-            (struct queue_podset_admission){str_copy(&x->arena, admission[i].name),
-                                            admission[i].count, uses, admission[i].n_uses};
     }
-    x->admission = copy;
-    x->n_admission = n;
-    x->admitted_to = str_copy(&x->arena, cq);
+    x->held = at;
+}
+
+static void set_held_from(struct queue_engine *e, struct wl_extra *x,
+                          const struct queue_workload_spec *spec)
+{
+    scoped(arena_fini) struct arena a = arena_sized(512);
+    struct held_podset *at = arena_array(&a, struct held_podset, spec->n_admission);
+
+    for (size_t i = 0; i < spec->n_admission; i++) {
+        const struct queue_podset_admission *ad = &spec->admission[i];
+        at[i] = (struct held_podset){ad->name, ad->count, ad->n_uses,
+                                     arena_array(&a, struct held_use, ad->n_uses)};
+        for (size_t k = 0; k < ad->n_uses; k++) {
+            const struct queue_flavor_use *u = &ad->uses[k];
+            at[i].uses[k] = (struct held_use){
+                intern_add(&e->resources, u->resource),
+                u->flavor.len ? flavor_number(e, u->flavor) : INTERN_NONE, u->amount};
+        }
+    }
+    wl_set_held(x, at, spec->n_admission);
+}
+
+static struct str keep(struct arena *a, struct str s)
+{
+    return s.len ? str_copy(a, s) : S("");
 }
 
 /* What of the spec goes into the extra; the usage too. */
@@ -151,10 +177,10 @@ static void set_extra(struct queue_engine *e, struct queue_wl *wl,
     x->flags = spec->flags;
     x->requeue_at = spec->requeue_at;
     x->reserved_at = spec->reserved_at;
-    x->replaces = str_copy(&x->arena, spec->replaces);
-    x->parent = str_copy(&x->arena, spec->parent);
-    x->invalid_text = str_copy(&x->arena, spec->invalid_text);
-    wl_set_usage(e, x, spec->admitted_to, spec->admission, spec->n_admission);
+    x->replaces = keep(&x->arena, spec->replaces);
+    x->parent = keep(&x->arena, spec->parent);
+    x->invalid_text = keep(&x->arena, spec->invalid_text);
+    set_held_from(e, x, spec);
 }
 
 static bool same_usage(const struct wl_extra *x, const struct quota_amount *old, size_t n)
@@ -223,13 +249,13 @@ static void take_out(struct queue_engine *e, struct queue_wl *wl, struct before 
 
 /* The quota side: who holds, what was freed. */
 static void put_quota(struct queue_engine *e, struct queue_wl *wl, const struct before *b,
-                      bool holds, struct instant now)
+                      struct queue_cq *cq, struct instant now)
 {
+    bool holds = cq != NULL;
     struct wl_extra *x = wl->extra;
     uint32_t done = WL_FINISHED | WL_INACTIVE;
 
     if (holds) {
-        struct queue_cq *cq = cq_ref(e, x->admitted_to);
         x->is_assumed = false;
         if (x->flags & WL_EVICTED)
             x->was_asked = false;
@@ -300,7 +326,7 @@ enum queue_put queue_put_workload(struct queue_engine *e,
 
     bool holds = (spec->flags & (WL_RESERVED | WL_FINISHED | WL_INACTIVE)) == WL_RESERVED &&
                  spec->admitted_to.len;
-    put_quota(e, wl, &b, holds, now);
+    put_quota(e, wl, &b, holds ? cq_ref(e, spec->admitted_to) : NULL, now);
     if (wl_is_queueable(e, spec->flags)) {
         result = put_pending(e, wl, &b, now);
     } else {
