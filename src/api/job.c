@@ -87,18 +87,3 @@ const struct json *job_prepare(const struct api_prepare *p, const struct json *t
         tree = generate_selector(p->arena, tree);
     return tree;
 }
-
-void job_spec_check(const struct schema_at *at)
-{
-    struct field_path template = field_child(at->path, S("template"));
-    struct field_path spec = field_child(&template, S("spec"));
-    struct field_path policy = field_child(&spec, S("restartPolicy"));
-    const struct json *v = json_path(at->v, "template", "spec", "restartPolicy", NULL);
-    static const struct json allowed[] = {
-        {.type = JSON_STRING, .len = 9, .s = "OnFailure"},
-        {.type = JSON_STRING, .len = 5, .s = "Never"    },
-    };
-
-    if (!json_eq(v, &allowed[0]) && !json_eq(v, &allowed[1]))
-        field_not_supported(at->errors, &policy, v, allowed, countof(allowed));
-}

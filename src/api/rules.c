@@ -5,11 +5,16 @@
 #include "api/rules_priv.h"
 
 static const struct schema_check checks[] = {
+    {S_INIT("cron_job_check"),              cron_job_check             },
+    {S_INIT("cron_job_spec_check"),         cron_job_spec_check        },
+    {S_INIT("job_check"),                   job_check                  },
     {S_INIT("job_spec_check"),              job_spec_check             },
     {S_INIT("kueue_cluster_queue_check"),   kueue_cluster_queue_check  },
     {S_INIT("kueue_cohort_check"),          kueue_cohort_check         },
     {S_INIT("kueue_resource_flavor_check"), kueue_resource_flavor_check},
     {S_INIT("kueue_workload_check"),        kueue_workload_check       },
+    {S_INIT("label_selector_check"),        label_selector_check       },
+    {S_INIT("pod_template_spec_check"),     pod_template_spec_check    },
 };
 
 static const struct schema_defaults defaults[] = {

@@ -4,7 +4,6 @@
 #include "api/rules.h"
 
 /* job.c */
-schema_check_fn job_spec_check;
 schema_defaults_fn job_defaults, job_spec_defaults;
 api_prepare_fn job_prepare;
 
@@ -16,6 +15,10 @@ schema_defaults_fn container_defaults, crd_defaults, device_request_defaults,
 
 /* pod.c */
 api_prepare_fn pod_prepare;
+
+/* job_check.c, cron_job_check.c, small_checks.c */
+schema_check_fn cron_job_check, cron_job_spec_check, job_check, job_spec_check,
+    label_selector_check, pod_template_spec_check;
 
 /* kueue_check.c */
 schema_check_fn kueue_cluster_queue_check, kueue_cohort_check, kueue_resource_flavor_check,

@@ -367,7 +367,9 @@ static void check_node(struct check *c, const struct schema *s, const struct fie
             struct field_path child = field_item(p, i);
             check_node(c, s->item, &child, &v->items[i], old_item(s, old, i, &v->items[i]));
         }
-        if (s->list_type == LIST_SET || s->list_type == LIST_MAP)
+        /* Built-in kinds take lists that repeat a key (env does); where they must not, a check
+         * says so. */
+        if (c->is_custom && (s->list_type == LIST_SET || s->list_type == LIST_MAP))
             check_unique(c, s, p, v);
     }
     c->depth--;

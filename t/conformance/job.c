@@ -1,5 +1,6 @@
 /* job.c - what a Job controller decides */
 #include "conformance.h"
+#include "job_parts.h"
 
 #include "api/batch_v1.h"
 #include "api/kinds.h"
@@ -325,8 +326,12 @@ static void run_track(struct conf *t, const struct json *c)
 }
 
 static const struct conf_file files[] = {
-    {.name = "sync",  .run = run_sync },
-    {.name = "track", .run = run_track},
+    {.name = "indexes-format",  .run = job_indexes_format },
+    {.name = "schedule-format", .run = job_schedule_format},
+    {.name = "timezones",       .run = job_timezones      },
+    {.name = "validation",      .run = job_validation     },
+    {.name = "sync",            .run = run_sync           },
+    {.name = "track",           .run = run_track          },
 };
 
 const struct conf_suite suite_job = {"job", files, countof(files)};

@@ -72,7 +72,6 @@ TEST(kinds_job_table)
     check(f->flags & FIELD_POINTER);
     check_int(f->type->def->i, 1);
     check_int(f->type->rules->has, RULE_MINIMUM);
-    check(schema_field(spec, S("completionMode"))->flags & FIELD_FIXED);
     check_int(schema_field(spec, S("completionMode"))->type->rules->n_enums, 2);
     check(!schema_field(spec, S("scheduling"))->gate->on);
 }

@@ -1,0 +1,187 @@
+/* job_check.c - what the server refuses of Jobs and CronJobs, as `TYPE FIELD`; schedules, lists
+ * of indexes, zones */
+#include "api/job_check.h"
+
+#include "api/cron.h"
+#include "api/find.h"
+#include "api/index_list.h"
+#include "api/rules.h"
+#include "api/zone.h"
+#include "base/testing.h"
+#include "schema/default.h"
+#include "schema/validate.h"
+
+static struct str texts(struct arena *a, const struct field_errors *e)
+{
+    struct buf b = buf_in(a, 64);
+
+    vec_each (i, &e->list) {
+        struct str reason = field_error_reason(e->list.at[i].type);
+        buf_printf(&b, "%s%.*s %.*s", b.len ? ", " : "",
+                   STR_ARG(str_slice(reason, strlen("FieldValue"), reason.len)),
+                   STR_ARG(e->list.at[i].path));
+    }
+    return buf_str(&b);
+}
+
+/* A running Job whose spec has these members, besides those it must have. */
+static const struct json *job_of(struct arena *a, const char *spec, const char *status)
+{
+    struct str text = str_printf(
+        a,
+        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\",\"uid\":"
+        "\"u\"},\"spec\":{\"manualSelector\":true,\"selector\":{\"matchLabels\":{\"a\":\"b\"}},"
+        "\"template\":{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"restartPolicy\":"
+        "\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}%s%s},\"status\":{%s}}",
+        *spec ? "," : "", spec, status);
+    const struct json *v = json_parse(a, text, NULL, NULL);
+
+    return kind_default(a, kind_of(S("batch/v1"), S("Job")), v, &api_functions);
+}
+
+TEST(job_check_spec)
+{
+    static const struct {
+        const char *name, *spec, *want;
+    } cases[] = {
+        {"nothing wrong",                 "",                                                           ""                                                  },
+        {"each number below zero",        "\"parallelism\":-1,\"backoffLimit\":-1",
+         "Invalid spec.parallelism, Invalid spec.backoffLimit"                                                                                              },
+        {"indexes without a number",      "\"completionMode\":\"Indexed\",\"parallelism\":1",
+         "Required spec.completions"                                                                                                                        },
+        {"a limit for what has no index", "\"maxFailedIndexes\":1",
+         "Invalid spec.maxFailedIndexes, Required spec.backoffLimitPerIndex"                                                                                },
+        {"not our manager's name",        "\"managedBy\":\"me\"",                                       "Invalid spec.managedBy"                            },
+        {"a rule for nothing",            "\"podFailurePolicy\":{\"rules\":[{\"action\":\"Ignore\"}]}",
+         "Invalid spec.podFailurePolicy.rules[0]"                                                                                                           },
+        {"falling exit codes",
+         "\"podFailurePolicy\":{\"rules\":[{\"action\":\"Ignore\",\"onExitCodes\":"
+         "{\"operator\":\"In\",\"values\":[2,1,0]}}]}",                                                 "Invalid spec.podFailurePolicy.rules[0].onExitCodes.values[2], "
+         "Invalid spec.podFailurePolicy.rules[0].onExitCodes.values"                                 },
+        {"more than there are",
+         "\"completionMode\":\"Indexed\",\"completions\":3,\"successPolicy\":{\"rules\":["
+         "{\"succeededIndexes\":\"0-1\",\"succeededCount\":3}]}",                                       "Invalid spec.successPolicy.rules[0].succeededCount"},
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        scoped(arena_fini) struct arena a = arena_sized(16 << 10);
+        struct field_errors e = field_errors_in(&a);
+        const struct kind *k = kind_of(S("batch/v1"), S("Job"));
+        test_case(cases[i].name);
+        kind_validate(&e, k, job_of(&a, cases[i].spec, ""), NULL, &api_functions);
+        check_samez(texts(&a, &e), cases[i].want);
+    }
+}
+
+TEST(job_check_status)
+{
+    static const char *const done =
+        "\"startTime\":\"2030-01-01T00:00:00Z\",\"completionTime\":\"2030-01-01T00:01:00Z\","
+        "\"succeeded\":1,\"conditions\":[{\"type\":\"SuccessCriteriaMet\",\"status\":\"True\"},"
+        "{\"type\":\"Complete\",\"status\":\"True\"}]";
+    const struct {
+        const char *name, *was, *now, *want;
+    } cases[] = {
+        {"a Job completes",            "\"startTime\":\"2030-01-01T00:00:00Z\"", done,                                                     ""                                                  },
+        {"counts that fall",           "\"failed\":2,\"succeeded\":2",           "\"failed\":1,\"succeeded\":1",
+         "Invalid status.succeeded, Invalid status.failed"                                                                                                                                     },
+        {"complete and nothing else",  "",
+         "\"conditions\":[{\"type\":\"Complete\",\"status\":\"True\"}]",                                                                   "Required status.completionTime, Required status.startTime, "
+         "Invalid status.conditions"                                                                                   },
+        {"no longer complete",         done,                                     "\"startTime\":\"2030-01-01T00:00:00Z\",\"succeeded\":1",
+         "Invalid status.conditions, Invalid status.conditions"                                                                                                                                },
+        {"another start",              "\"startTime\":\"2030-01-01T00:00:00Z\"",
+         "\"startTime\":\"2030-01-01T00:00:01Z\"",                                                                                         "Invalid status.startTime"                          },
+        {"another start after a rest",
+         "\"startTime\":\"2030-01-01T00:00:00Z\",\"conditions\":[{\"type\":\"Suspended\","
+         "\"status\":\"True\"}]",                                                "\"startTime\":\"2030-01-01T00:00:01Z\",\"conditions\":[{\"type\":\"Suspended\","
+         "\"status\":\"False\"}]",                                                                        ""                                                  },
+        {"more ready than there are",  "",                                       "\"ready\":2,\"active\":1",                               "Invalid status.ready"                              },
+        {"indexes of a Job without",   "",                                       "\"completedIndexes\":\"0\"",
+         "Invalid status.completedIndexes"                                                                                                                                                     },
+        {"one pod counted twice",      "",
+         "\"uncountedTerminatedPods\":{\"succeeded\":[\"a\"],\"failed\":[\"a\"]}",                                                         "Duplicate status.uncountedTerminatedPods.failed[0]"},
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        scoped(arena_fini) struct arena a = arena_sized(16 << 10);
+        struct field_errors e = field_errors_in(&a);
+        test_case(cases[i].name);
+        job_check_status(&e, JOB_CHECK_TRANSITIONS | JOB_CHECK_START_TIME,
+                         job_of(&a, "", cases[i].now), job_of(&a, "", cases[i].was));
+        check_samez(texts(&a, &e), cases[i].want);
+    }
+}
+
+TEST(cron_parse)
+{
+    static const struct {
+        const char *text, *want; /* minutes, any day, any weekday; or what is wrong */
+    } cases[] = {
+        {"* * * * *",               "fffffffffffffff 1 1"               },
+        {"*/20 0 1 jan mon",        "10000100001 0 0"                   },
+        {"5/20 0 * * ?",            "200002000020 1 1"                  },
+        {"1,3-5 0 */2 * *",         "3a 0 1"                            },
+        {",, 0 1 1 *",              "0 0 1"                             },
+        {"+1 0 1 1 SUN",            "2 0 0"                             },
+        {"@hourly",                 "1 1 1"                             },
+        {"TZ=Asia/Tokyo 0 0 * * *", "1 1 1"                             },
+        {"TZ= 0 0 * * *",           "1 1 1"                             },
+        {"@every 1m1.5s",           "61s"                               },
+        {"@every -3s",              "1s"                                },
+        {"",                        "empty spec"                        },
+        {"* * * *",                 "expected exactly 5 fields, found 4"},
+        {"* * * * * *",             "expected exactly 5 fields, found 6"},
+        {"60 * * * *",              "minute is out of range"            },
+        {"5-1 * * * *",             "minute is out of range"            },
+        {"* * 0 * *",               "day of month is out of range"      },
+        {"* * * * 7",               "day of week is out of range"       },
+        {"*/0 * * * *",             "step of range"                     },
+        {"1-2-3 * * * *",           "too many hyphens"                  },
+        {"1/2/3 * * * *",           "too many slashes"                  },
+        {"-1 * * * *",              "failed to parse int"               },
+        {"@Hourly",                 "unrecognized descriptor"           },
+        {"@every x",                "failed to parse duration"          },
+        {"TZ=Mars/Base 0 0 * * *",  "unknown time zone"                 },
+        {"TZ=UTC",                  "no blank"                          },
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct cron_schedule s;
+        struct err err = {0};
+        char got[64];
+        test_case(cases[i].text);
+        if (cron_parse(str_from(cases[i].text), &s, &err) < 0) {
+            check_err(&err, ERR_SYNTAX, cases[i].want);
+            continue;
+        }
+        if (s.every.ns)
+            snprintf(got, sizeof(got), "%" PRId64 "s", s.every.ns / SECOND_NS);
+        else
+            snprintf(got, sizeof(got), "%" PRIx64 " %d %d", s.minute, s.any_day, s.any_weekday);
+        check_samez(str_from(got), cases[i].want);
+    }
+}
+
+TEST(zone_is_known)
+{
+    check(zone_is_known(S("Europe/Rome")));
+    check(zone_is_known(S("UTC")) && zone_is_known(S("Local")) && zone_is_known(S("")));
+    check(zone_is_known(S("Africa/Abidjan")) && zone_is_known(S("Zulu")));
+    check(!zone_is_known(S("europe/rome")) && !zone_is_known(S("Europe")));
+}
+
+TEST(index_list)
+{
+    int64_t total = 0;
+    int32_t index;
+
+    check_int(index_list_check(S("0,2-4"), 5, &total, NULL), 0);
+    check_int(total, 4);
+    check_int(index_list_check(S("0,2-5"), 5, &total, NULL), -1);
+    check_int(index_list_check(S("2,1"), 5, &total, NULL), -1);
+    check_int(index_list_check(S("2-2"), 5, &total, NULL), -1);
+    check(index_lists_overlap(S("0-3,7"), S("x,5-7"), 9, &index));
+    check_int(index, 7);
+    check(!index_lists_overlap(S("0-3"), S("4,5"), 9, &index));
+}
