@@ -47,6 +47,7 @@ static const struct plugin plugins[] = {
     {"Priority",                 admit_priority,         true },
     {"DefaultTolerationSeconds", admit_tolerations,      true },
     {"NodeRestriction",          admit_node_restriction, false},
+    {"RBACEscalation",           admit_rbac,             false},
 };
 
 int fail_forbidden_named(struct write *w, const char *format, ...)

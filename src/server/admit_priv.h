@@ -8,6 +8,7 @@ int admit_tolerations(struct write *w);
 int admit_limits(struct write *w);
 int admit_node_taint(struct write *w);
 int admit_node_restriction(struct write *w);
+int admit_rbac(struct write *w);
 
 /* A Pod that is being created. */
 bool is_new_pod(const struct write *w);

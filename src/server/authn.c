@@ -5,7 +5,9 @@
 #include "server/front_priv.h"
 
 #include "http/http.h"
+#include "io/io.h"
 
+#include <grp.h>
 #include <pwd.h>
 
 static const struct str group_all = S_INIT("system:authenticated");
@@ -32,19 +34,88 @@ static void add_account(struct server *s, struct server_user *u)
         s->config.account(s->config.users_ctx, u->name, u);
 }
 
+/* ---- the accounts of this machine ---- */
+
+#define ACCOUNT_AGE span_s(60) /* after which the system is asked again */
+#define ACCOUNT_MAX_GROUPS 256
+
+/* What the system says about a uid, remembered: it reads files each time. */
+struct account {
+    uint32_t uid;
+    char name[256];
+    gid_t groups[ACCOUNT_MAX_GROUPS];
+    int n_groups;
+    struct span asked;
+};
+
+struct accounts {
+    VEC(struct account *) list;
+};
+
+static void ask_system(struct account *a, uint32_t uid, uint32_t gid)
+{
+    struct passwd *pw = getpwuid(uid);
+
+    a->uid = uid;
+    a->n_groups = ACCOUNT_MAX_GROUPS;
+    if (!pw) {
+        snprintf(a->name, sizeof(a->name), "uid:%" PRIu32, uid);
+        a->n_groups = 0;
+        return;
+    }
+    snprintf(a->name, sizeof(a->name), "%s", pw->pw_name);
+    if (getgrouplist(a->name, gid, a->groups, &a->n_groups) < 0)
+        a->n_groups = ACCOUNT_MAX_GROUPS;
+}
+
+static const struct account *account_of(struct server *s, uint32_t uid, uint32_t gid)
+{
+    struct span now = io_uptime(s->io);
+    struct account *found = NULL;
+
+    if (!s->accounts)
+        s->accounts = mem_zero(1, sizeof(*s->accounts));
+    vec_each (i, &s->accounts->list) {
+        if (s->accounts->list.at[i]->uid == uid)
+            found = s->accounts->list.at[i];
+    }
+    if (!found) {
+        found = mem_zero(1, sizeof(*found));
+        vec_push(&s->accounts->list, found);
+    } else if (now.ns - found->asked.ns < ACCOUNT_AGE.ns) {
+        return found;
+    }
+    ask_system(found, uid, gid);
+    found->asked = now;
+    return found;
+}
+
+void known_accounts_free(struct server *s)
+{
+    if (!s->accounts)
+        return;
+    vec_each (i, &s->accounts->list)
+        free(s->accounts->list.at[i]);
+    vec_fini(&s->accounts->list);
+    free(s->accounts);
+}
+
 /* Over the local socket the caller is who the kernel says. Root and whoever started berth are
  * its administrators. */
 static void by_socket(struct server *s, struct http_request *q, struct server_user *u)
 {
-    uint32_t uid = q->peer->io.uid;
-    struct passwd *pw = getpwuid(uid);
+    const struct account *account = account_of(s, q->peer->io.uid, q->peer->io.gid);
+    uint32_t *groups = arena_array(q->arena, uint32_t, (size_t)account->n_groups);
 
-    u->name =
-        pw ? str_copy(q->arena, str_from(pw->pw_name)) : str_printf(q->arena, "uid:%u", uid);
+    for (int i = 0; i < account->n_groups; i++)
+        groups[i] = account->groups[i];
+    u->name = str_copy(q->arena, str_from(account->name));
     u->has_account = true;
-    u->account_uid = uid;
+    u->account_uid = q->peer->io.uid;
     u->account_gid = q->peer->io.gid;
-    if (uid == 0 || uid == s->config.starter_uid)
+    u->account_groups = groups;
+    u->n_account_groups = (size_t)account->n_groups;
+    if (u->account_uid == 0 || u->account_uid == s->config.starter_uid)
         add_group(q->arena, u, group_masters);
 }
 

@@ -237,6 +237,8 @@ void server_handle(void *server, struct http_request *q)
 {
     const struct server_user *user = authenticate(server, q);
 
+    if (user)
+        user = impersonate(server, q, user);
     if (user && !home_waits(server, q, user))
         front_handle(server, q, user);
 }

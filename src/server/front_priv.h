@@ -23,6 +23,10 @@ bool home_waits(struct server *s, struct http_request *q, const struct server_us
 /* authn.c: who asks; NULL after 401 was answered. In the request's arena. */
 const struct server_user *authenticate(struct server *s, struct http_request *q);
 
+/* impersonate.c: the user itself where the request asks for no other; NULL after a refusal. */
+const struct server_user *impersonate(struct server *s, struct http_request *q,
+                                      const struct server_user *user);
+
 /* discovery.c, openapi.c, health.c: what is no resource. True where it was answered. */
 bool discovery_answer(struct server *s, struct http_request *q);
 bool openapi_answer(struct server *s, struct http_request *q);

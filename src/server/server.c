@@ -86,6 +86,7 @@ void server_free(struct server *s)
         return;
     client_free(s->own);
     homes_free(s);
+    known_accounts_free(s);
     assert(list_empty(&s->clients));
     watches_end_all(s);
     authz_stop(s);

@@ -156,7 +156,7 @@ static void value_loaded(struct object_home *h, const struct object *o)
 {
     struct sqlite_store *q = container_of(h, struct sqlite_store, home);
 
-    q->store.warm_bytes += object_weight(o);
+    q->store.warm_bytes += object_rest(o).len;
     store_cool(&q->store);
 }
 

@@ -112,6 +112,7 @@ static void ask(struct world *w, struct str line)
 {
     struct str method, rest, target, body, type = S("application/json");
     const struct http_peer *peer = &admin;
+    struct str as = {0};
 
     for (size_t i = 0; i < countof(peers); i++) {
         if (str_starts(line, str_from(peers[i].word))) {
@@ -120,6 +121,8 @@ static void ask(struct world *w, struct str line)
         }
     }
 
+    if (str_starts(line, S("^"))) /* ^NAME: as somebody else */
+        str_cut(str_slice(line, 1, line.len), ' ', &as, &line);
     str_cut(line, ' ', &method, &rest);
     str_cut(rest, ' ', &target, &body);
     if (str_starts(method, S("MERGE")))
@@ -129,13 +132,14 @@ static void ask(struct world *w, struct str line)
     if (!str_eq(type, S("application/json")))
         method = S("PATCH");
     struct http_header h[] = {
-        {S("content-type"), type         },
-        {S("user-agent"),   S("test/1.0")}
+        {S("content-type"),     type         },
+        {S("user-agent"),       S("test/1.0")},
+        {S("impersonate-user"), as           }
     };
     struct http_ask one = {.method = method,
                            .target = target,
                            .headers = h,
-                           .n_headers = countof(h),
+                           .n_headers = as.len ? countof(h) : countof(h) - 1,
                            .body = body};
     w->is_waiting = true;
     http_call_local(w->io, server_handle, w->server, peer, &one, &events, w);
@@ -164,108 +168,151 @@ TEST(conversations)
     static const struct {
         const char *name, *script, *codes, *part;
     } cases[] = {
+  /* clang-format off */
         {"made, read, gone",
-         "POST " CM " {\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"v\"}}\nGET " CM
-         "/a\nDELETE " CM "/a\nGET " CM "/a",
-         "201 200 200 404",                                                                                                                        "configmaps \\\"a\\\" not found"                                                                                      },
+         "POST " CM " {\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"v\"}}\nGET " CM "/a\nDELETE " CM "/a\nGET " CM "/a",
+         "201 200 200 404",
+         "configmaps \\\"a\\\" not found"},
         {"a name is taken once",
-         "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nPOST " CM
-         " {\"metadata\":{\"name\":\"a\"}}",                                                                                          "201 409",   "\"reason\":\"AlreadyExists\""                                                                                        },
-        {"a generated name",                                         "POST " CM " {\"metadata\":{\"generateName\":\"a-\"}}\nGET " CM,
-         "201 200",                                                                                                                                "\"generateName\":\"a-\""                                                                                             },
-        {"bad names are told",                                       "POST " CM " {\"metadata\":{\"name\":\"A_b\"}}",                 "422",
-         "\"field\":\"metadata.name\""                                                                                                                                                                                                                                   },
-        {"an unknown resource",                                      "GET /api/v1/namespaces/default/things",                         "404",
-         "could not find the requested resource"                                                                                                                                                                                                                         },
-        {"an unknown group",                                         "GET /apis/none/v1/things",                                      "404",       "404 page not found"                                                                                                  },
+         "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nPOST " CM " {\"metadata\":{\"name\":\"a\"}}",
+         "201 409",
+         "\"reason\":\"AlreadyExists\""},
+        {"a generated name",
+         "POST " CM " {\"metadata\":{\"generateName\":\"a-\"}}\nGET " CM,
+         "201 200",
+         "\"generateName\":\"a-\""},
+        {"bad names are told",
+         "POST " CM " {\"metadata\":{\"name\":\"A_b\"}}",
+         "422",
+         "\"field\":\"metadata.name\""},
+        {"an unknown resource",
+         "GET /api/v1/namespaces/default/things",
+         "404",
+         "could not find the requested resource"},
+        {"an unknown group",
+         "GET /apis/none/v1/things",
+         "404",
+         "404 page not found"},
         {"another namespace than the path's",
-         "POST " CM " {\"metadata\":{\"name\":\"a\",\"namespace\":\"b\"}}",                                                           "400",
-         "does not match the namespace"                                                                                                                                                                                                                                  },
+         "POST " CM " {\"metadata\":{\"name\":\"a\",\"namespace\":\"b\"}}",
+         "400",
+         "does not match the namespace"},
         {"a namespace that is not there",
-         "POST /api/v1/namespaces/none/configmaps {\"metadata\":{\"name\":\"a\"}}",                                                   "404",
-         "namespaces \\\"none\\\" not found"                                                                                                                                                                                                                             },
+         "POST /api/v1/namespaces/none/configmaps {\"metadata\":{\"name\":\"a\"}}",
+         "404",
+         "namespaces \\\"none\\\" not found"},
         {"a stale version is refused",
-         "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nPUT " CM
-         "/a {\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"1\"}}",                                                              "201 409",   "the object has been modified"                                                                                        },
+         "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nPUT " CM "/a {\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"1\"}}",
+         "201 409",
+         "the object has been modified"},
         {"without a version the last one wins",
-         "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nPUT " CM
-         "/a {\"metadata\":{\"name\":\"a\"},\"data\":{\"x\":\"1\"}}",                                                                 "201 200",   "\"data\":{\"x\":\"1\"}"                                                                                              },
-        {"broken JSON",                                              "POST " CM " {\"metadata\":",                                    "400",       "\"reason\":\"BadRequest\""                                                                                           },
+         "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nPUT " CM "/a {\"metadata\":{\"name\":\"a\"},\"data\":{\"x\":\"1\"}}",
+         "201 200",
+         "\"data\":{\"x\":\"1\"}"},
+        {"broken JSON",
+         "POST " CM " {\"metadata\":",
+         "400",
+         "\"reason\":\"BadRequest\""},
         {"unknown fields are refused where one is strict",
-         "POST " CM "?fieldValidation=Strict {\"metadata\":{\"name\":\"a\"},\"x\":1}",                                                "400",
-         "strict decoding error: unknown field \\\"x\\\""                                                                                                                                                                                                                },
+         "POST " CM "?fieldValidation=Strict {\"metadata\":{\"name\":\"a\"},\"x\":1}",
+         "400",
+         "strict decoding error: unknown field \\\"x\\\""},
         {"a dry run leaves nothing",
-         "POST " CM "?dryRun=All {\"metadata\":{\"name\":\"a\"}}\nGET " CM "/a",                                                      "201 404",   ""                                                                                                                    },
+         "POST " CM "?dryRun=All {\"metadata\":{\"name\":\"a\"}}\nGET " CM "/a",
+         "201 404",
+         ""},
         {"a merge patch",
-         "POST " CM
-         " {\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"v\",\"l\":\"w\"}}\nMERGE " CM
-         "/a {\"data\":{\"k\":null}}",                                                                                                "201 200",   "\"data\":{\"l\":\"w\"}"                                                                                              },
+         "POST " CM " {\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"v\",\"l\":\"w\"}}\nMERGE " CM "/a {\"data\":{\"k\":null}}",
+         "201 200",
+         "\"data\":{\"l\":\"w\"}"},
         {"a JSON patch that does not apply",
-         "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nJSON " CM
-         "/a [{\"op\":\"remove\",\"path\":\"/data/x\"}]",                                                                             "201 422",   "the server rejected our request"                                                                                     },
+         "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nJSON " CM "/a [{\"op\":\"remove\",\"path\":\"/data/x\"}]",
+         "201 422",
+         "the server rejected our request"},
         {"finalizers hold it, and the last one lets go",
-         "POST " CM " {\"metadata\":{\"name\":\"a\",\"finalizers\":[\"x.y/z\"]}}\nDELETE " CM
-         "/a\nGET " CM "/a\nMERGE " CM "/a {\"metadata\":{\"finalizers\":null}}\nGET " CM "/a",
-         "201 200 200 200 404",                                                                                                                    ""                                                                                                                    },
+         "POST " CM " {\"metadata\":{\"name\":\"a\",\"finalizers\":[\"x.y/z\"]}}\nDELETE " CM "/a\nGET " CM "/a\nMERGE " CM "/a {\"metadata\":{\"finalizers\":null}}\nGET " CM "/a",
+         "201 200 200 200 404",
+         ""},
         {"a wrong precondition",
-         "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nDELETE " CM
-         "/a {\"preconditions\":{\"uid\":\"u\"}}",                                                                                    "201 409",   "the UID in the precondition"                                                                                         },
+         "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nDELETE " CM "/a {\"preconditions\":{\"uid\":\"u\"}}",
+         "201 409",
+         "the UID in the precondition"},
         {"a page and the rest",
-         "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nPOST " CM
-         " {\"metadata\":{\"name\":\"b\"}}\nGET " CM "?limit=1",
-         "201 201 200",                                                                                                                            "\"remainingItemCount\":1"                                                                                            },
+         "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nPOST " CM " {\"metadata\":{\"name\":\"b\"}}\nGET " CM "?limit=1",
+         "201 201 200",
+         "\"remainingItemCount\":1"},
         {"labels choose",
-         "POST " CM " {\"metadata\":{\"name\":\"a\",\"labels\":{\"l\":\"1\"}}}\nPOST " CM
-         " {\"metadata\":{\"name\":\"b\"}}\nGET " CM "?labelSelector=l%3D2",
-         "201 201 200",                                                                                                                            "\"items\":[]"                                                                                                        },
+         "POST " CM " {\"metadata\":{\"name\":\"a\",\"labels\":{\"l\":\"1\"}}}\nPOST " CM " {\"metadata\":{\"name\":\"b\"}}\nGET " CM "?labelSelector=l%3D2",
+         "201 201 200",
+         "\"items\":[]"},
         {"the name is a field",
-         "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nGET " CM
-         "?fieldSelector=metadata.name=a",                                                                                            "201 200",   "\"name\":\"a\""                                                                                                      },
-        {"other fields are not",                                     "GET " CM "?fieldSelector=data.x=a",                             "400",
-         "field label not supported: data.x"                                                                                                                                                                                                                             },
+         "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nGET " CM "?fieldSelector=metadata.name=a",
+         "201 200",
+         "\"name\":\"a\""},
+        {"other fields are not",
+         "GET " CM "?fieldSelector=data.x=a",
+         "400",
+         "field label not supported: data.x"},
         {"a whole collection goes",
-         "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nPOST " CM
-         " {\"metadata\":{\"name\":\"b\"}}\nDELETE " CM "\nGET " CM,
-         "201 201 200 200",                                                                                                                        "\"items\":[]"                                                                                                        },
+         "POST " CM " {\"metadata\":{\"name\":\"a\"}}\nPOST " CM " {\"metadata\":{\"name\":\"b\"}}\nDELETE " CM "\nGET " CM,
+         "201 201 200 200",
+         "\"items\":[]"},
         {"a status is written apart",
-         "POST " JOBS
-         " " JOB("j",                                                                                                                 "") "\nMERGE " JOBS
-                          "/j/status {\"status\":{\"active\":1},\"spec\":{\"parallelism\":7}}",                               "201 200",                                                                                                              "\"status\":{\"active\":1}"},
+         "POST " JOBS " " JOB("j",
+         "") "\nMERGE " JOBS "/j/status {\"status\":{\"active\":1},\"spec\":{\"parallelism\":7}}",
+         "201 200",
+         "\"status\":{\"active\":1}"},
         {"the spec counts its generations",
-         "POST " JOBS " " JOB("j",                                                                                         "") "\nMERGE " JOBS "/j {\"spec\":{\"parallelism\":3}}",
-         "201 200",                                                                                        "\"generation\":2"},
-        {"nobody may without a role",                                        "@eve GET " CM,                                                                                                       "403",
-         "User \\\"eve\\\" cannot list resource \\\"configmaps\\\""                                                                 },
-        {"everybody may look around", "@eve GET /apis",                                                                "200",                                                 "\"name\":\"batch\""                                                                                     },
+         "POST " JOBS " " JOB("j",
+         "") "\nMERGE " JOBS "/j {\"spec\":{\"parallelism\":3}}",
+         "201 200",
+         "\"generation\":2"},
+        {"nobody may without a role",
+         "@eve GET " CM,                                                                                                       "403",
+         "User \\\"eve\\\" cannot list resource \\\"configmaps\\\""},
+        {"everybody may look around", "@eve GET /apis",
+         "200",
+         "\"name\":\"batch\""},
         {"a local user has a namespace from the first request",
-         "@ann GET /api/v1/namespaces/u-ann/configmaps\n@ann GET " CM,                                                                                                     "200 403",            ""                                                                                                                                                                                                    },
+         "@ann GET /api/v1/namespaces/u-ann/configmaps\n@ann GET " CM,                                                                                                     "200 403",
+         ""},
         {"work runs as its asker",
-         "@ann POST /apis/batch/v1/namespaces/u-ann/jobs " JOB("j",                                                                                                                       ""),                                                                                                "201",
+         "@ann POST /apis/batch/v1/namespaces/u-ann/jobs " JOB("j",
+         ""),                                                                                                "201",
          "\"berth.dev/run-as\":\"{\\\"uid\\\":1001,"},
         {"nobody says who runs it",
          "@ann POST /apis/batch/v1/namespaces/u-ann/jobs {\"metadata\":{\"name\":\"j\","
-         "\"annotations\":{\"berth.dev/run-as\":\"{}\"}}}",                                                                                 "403",                                                                                            "is written by the server"                                                                                                                                                                                         },
+         "\"annotations\":{\"berth.dev/run-as\":\"{}\"}}}",
+         "403",
+         "is written by the server"},
         {"nor changes it later",
          "@ann POST /apis/batch/v1/namespaces/u-ann/jobs " JOB(
-             "j",          "") "\n@ann MERGE /apis/batch/v1/namespaces/u-ann/jobs/j "
+             "j",
+         "") "\n@ann MERGE /apis/batch/v1/namespaces/u-ann/jobs/j "
                       "{\"metadata\":{\"annotations\":{"
-                      "\"berth.dev/run-as\":\"{}\"}}}","201 403","is written by the server"},
+                      "\"berth.dev/run-as\":\"{}\"}}}",
+         "201 403","is written by the server"},
         {"it stays where it is left out, also for administrators",
          "@ann POST /apis/batch/v1/namespaces/u-ann/jobs " JOB(
-             "j",                                                           "") "\nMERGE /apis/batch/v1/namespaces/u-ann/jobs/j "
-                      "{\"metadata\":{\"annotations\":null}}",                                                                                                                   "201 200",                                                                                                                                                                                                                                                                                                                                                                                                        "\\\"uid\\\":1001"},
+             "j",
+         "") "\nMERGE /apis/batch/v1/namespaces/u-ann/jobs/j "
+                      "{\"metadata\":{\"annotations\":null}}",
+         "201 200",
+         "\\\"uid\\\":1001"},
         {"another user may not change what runs, but may stop it",
          "@ann GET /api\nPOST /apis/rbac.authorization.k8s.io/v1/namespaces/u-ann/rolebindings "
          "{\"metadata\":{\"name\":\"b\"},\"roleRef\":{\"apiGroup\":"
          "\"rbac.authorization.k8s.io\",\"kind\":\"ClusterRole\",\"name\":\"edit\"},"
          "\"subjects\":[{\"kind\":\"User\",\"apiGroup\":\"rbac.authorization.k8s.io\","
          "\"name\":\"bob\"}]}\n@ann POST /apis/batch/v1/namespaces/u-ann/jobs " JOB(
-             "j",                                                       "\"suspend\":true,") "\n@bob MERGE /apis/batch/v1/namespaces/u-ann/jobs/j "
+             "j",
+         "\"suspend\":true,") "\n@bob MERGE /apis/batch/v1/namespaces/u-ann/jobs/j "
                                        "{\"spec\":{\"parallelism\":0}}"
                                        "\n@bob JSON /apis/batch/v1/namespaces/u-ann/jobs/j "
                                        "[{\"op\":\"add\",\"path\":"
                                        "\"/spec/template/spec/containers/0/"
-                                       "args\",\"value\":[\"x\"]}]","200 201 201 200 403","may not change what runs as another user"},
+                                       "args\",\"value\":[\"x\"]}]",
+         "200 201 201 200 403","may not change what runs as another user"},
         {"nor the environment that it names",
          "@ann GET /api\nPOST /apis/rbac.authorization.k8s.io/v1/namespaces/u-ann/rolebindings "
          "{\"metadata\":{\"name\":\"b\"},\"roleRef\":{\"apiGroup\":"
@@ -277,19 +324,57 @@ TEST(conversations)
          "\"name\":\"env\"}}]}]}}}}\n@bob POST /api/v1/namespaces/u-ann/configmaps "
          "{\"metadata\":{"
          "\"name\":\"env\"}}\n@bob POST /api/v1/namespaces/u-ann/configmaps {\"metadata\":{"
-         "\"name\":\"other\"}}",                                                                                                                     "200 201 201 403 201",                                                              "\"name\":\"other\""                                                                                                                                                                                                                        },
+         "\"name\":\"other\"}}",
+         "200 201 201 403 201",
+         "\"name\":\"other\""},
         {"may I?",
          "@eve POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews {\"spec\":{"
          "\"resourceAttributes\":{\"verb\":\"get\",\"resource\":\"pods\",\"namespace\":"
-         "\"default\"}}}",                                                                                       "201",                                                                                                                   "\"allowed\":false"                                                                                               },
-        {"who am I?",                                                          "@eve POST /apis/authentication.k8s.io/v1/selfsubjectreviews {}",                                                                                                                  "201",
-         "\"username\":\"eve\""                                                                                                                                                   },
-        {"a version that is to come",                                                          "GET " CM "?resourceVersion=999999",                                                                                                               "504",
+         "\"default\"}}}",
+         "201",
+         "\"allowed\":false"},
+        {"an administrator may act as somebody else",
+         "^eve POST /apis/authentication.k8s.io/v1/selfsubjectreviews {}",
+         "201",
+         "\"username\":\"eve\""},
+        {"others may not",
+         "@eve ^ann GET /api",
+         "403",
+         "cannot impersonate"},
+        {"nobody grants what they do not have",
+         "@ann GET /api\n@ann POST /apis/rbac.authorization.k8s.io/v1/namespaces/u-ann/roles "
+         "{\"metadata\":{\"name\":\"r\"},\"rules\":[{\"apiGroups\":[\"\"],\"resources\":["
+         "\"nodes\"],\"verbs\":[\"get\"]}]}\n@ann POST "
+         "/apis/rbac.authorization.k8s.io/v1/namespaces/u-ann/roles {\"metadata\":{\"name\":"
+         "\"r\"},\"rules\":[{\"apiGroups\":[\"\"],\"resources\":[\"pods\"],\"verbs\":["
+         "\"get\"]}]}",
+         "200 403 201",
+         ""},
+        {"who am I?",
+         "@eve POST /apis/authentication.k8s.io/v1/selfsubjectreviews {}",
+         "201",
+         "\"username\":\"eve\""},
+        {"a version that is to come",
+         "GET " CM "?resourceVersion=999999",
+         "504",
          "ResourceVersionTooLarge"},
-        {"POST to an object",                                                          "POST " CM "/a {}",                                                                                               "405",              "does not allow this method"},
-        {"versions",                                                          "GET /version",                                                                                                       "200",                                       "\"minor\":\"37\""                                                                                                                                                        },
-        {"health",                                                          "GET /readyz",                                                                                                                "200",                                                    "ok"                                                                                                                                                                                                 },
-        {"discovery",                                                          "GET /apis/batch/v1",                                                                                                                  "200",                                                       "\"name\":\"jobs/status\""},
+        {"POST to an object",
+         "POST " CM "/a {}",
+         "405",
+         "does not allow this method"},
+        {"versions",
+         "GET /version",
+         "200",
+         "\"minor\":\"37\""},
+        {"health",
+         "GET /readyz",
+         "200",
+         "ok"},
+        {"discovery",
+         "GET /apis/batch/v1",
+         "200",
+         "\"name\":\"jobs/status\""},
+  /* clang-format on */
     };
 
     for (size_t i = 0; i < countof(cases); i++) {
