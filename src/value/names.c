@@ -55,15 +55,14 @@ static const char bad_value[] =
     "'my_value',  or '12345', " REGEX "(" KEY_FMT ")?')";
 
 /* Which classes a byte belongs to. */
+static const uint8_t classes_of[256] = {
+    ['a' ... 'z'] = LOWER, ['A' ... 'Z'] = UPPER, ['0' ... '9'] = DIGIT,
+    ['-'] = DASH,          ['.'] = DOT,           ['_'] = UNDERSCORE,
+};
+
 static int class_of(char c)
 {
-    if (c >= 'a' && c <= 'z')
-        return LOWER;
-    if (c >= 'A' && c <= 'Z')
-        return UPPER;
-    if (c >= '0' && c <= '9')
-        return DIGIT;
-    return c == '-' ? DASH : c == '.' ? DOT : c == '_' ? UNDERSCORE : 0;
+    return classes_of[(uint8_t)c];
 }
 
 static bool is_all(struct str s, int classes)

@@ -290,7 +290,7 @@ struct lexer {
 
 static bool is_special(char c)
 {
-    return c && strchr("=!(),><", c);
+    return c == '=' || c == '!' || c == '(' || c == ')' || c == ',' || c == '>' || c == '<';
 }
 
 static bool is_space(char c)
@@ -303,15 +303,15 @@ static const struct {
     enum token token;
     enum selector_op op;
 } specials[] = {
+    {S_INIT(","),  TOKEN_COMMA, 0                     },
     {S_INIT("=="), TOKEN_OP,    SELECTOR_DOUBLE_EQUALS},
-    {S_INIT("!="), TOKEN_OP,    SELECTOR_NOT_EQUALS   },
     {S_INIT("="),  TOKEN_OP,    SELECTOR_EQUALS       },
-    {S_INIT(">"),  TOKEN_OP,    SELECTOR_GREATER      },
-    {S_INIT("<"),  TOKEN_OP,    SELECTOR_LESS         },
-    {S_INIT("!"),  TOKEN_NOT,   0                     },
     {S_INIT("("),  TOKEN_OPEN,  0                     },
     {S_INIT(")"),  TOKEN_CLOSE, 0                     },
-    {S_INIT(","),  TOKEN_COMMA, 0                     },
+    {S_INIT("!="), TOKEN_OP,    SELECTOR_NOT_EQUALS   },
+    {S_INIT("!"),  TOKEN_NOT,   0                     },
+    {S_INIT(">"),  TOKEN_OP,    SELECTOR_GREATER      },
+    {S_INIT("<"),  TOKEN_OP,    SELECTOR_LESS         },
 };
 
 static enum token look(struct lexer *l)
@@ -326,7 +326,7 @@ static enum token look(struct lexer *l)
         return l->token = TOKEN_END;
     }
     struct str rest = str_slice(l->text, l->at, l->text.len);
-    for (size_t i = 0; i < countof(specials); i++)
+    for (size_t i = 0; is_special(rest.at[0]) && i < countof(specials); i++)
         if (str_starts(rest, specials[i].text)) {
             l->literal = specials[i].text;
             l->op = specials[i].op;
