@@ -33,6 +33,7 @@ struct http_call *call_new(const struct http_ask *ask, const struct http_call_ev
     call->events = events;
     call->ctx = ctx;
     call->cancel = cancel;
+    call->is_open = ask->is_open;
     return call;
 }
 
@@ -42,6 +43,7 @@ void call_free(struct http_call *call)
     if (call->link)
         call->link->n_calls--;
     io_timer_free(call->timer);
+    buf_fini(&call->up);
     arena_fini(&call->arena);
     free(call);
 }
@@ -124,7 +126,8 @@ bool call_retry(struct http_call *call)
 {
     struct http_client *c = call->client;
 
-    if (call->was_retried || call->has_head || !call->link || !call->link->client)
+    if (call->was_retried || call->has_head || call->ask.is_open || !call->link ||
+        !call->link->client)
         return false;
     list_del(&call->list);
     list_add(&c->waiting, &call->list);
@@ -420,4 +423,30 @@ struct http_call *http_call(struct http_client *c, const struct http_ask *ask,
 void http_call_cancel(struct http_call *call)
 {
     call->cancel(call);
+}
+
+static void tell_more(struct http_call *call)
+{
+    if (call->link && call->link->speak->more)
+        call->link->speak->more(call->link, call);
+}
+
+void http_call_send(struct http_call *call, struct str bytes)
+{
+    assert(call->is_open);
+    buf_add(&call->up, bytes);
+    tell_more(call);
+}
+
+void http_call_send_end(struct http_call *call)
+{
+    if (!call->is_open)
+        return;
+    call->is_open = false;
+    tell_more(call);
+}
+
+size_t http_call_queued(const struct http_call *call)
+{
+    return call->up.len;
 }

@@ -35,13 +35,17 @@ struct http_call {
     int32_t stream_id; /* HTTP/2 */
     int status;        /* HTTP/2: of the head that is coming */
     size_t head_len, body_sent;
-    VEC(struct http_header) headers;
+    VEC(struct http_header) headers; /* HTTP/2: of the head, then of the trailers */
+    struct buf up;                   /* of a body that is open: what has not left */
+    bool is_open, deferred;          /* more may follow; nghttp2 waits for it */
 };
 
 struct speak {
     void (*start)(struct link *); /* the wire is ready */
     void (*send)(struct link *, struct http_call *);
     void (*cancel)(struct link *, struct http_call *);
+    /* There is more in call->up, or it is no longer open; NULL: never. */
+    void (*more)(struct link *, struct http_call *);
     void (*data)(struct link *, struct str bytes);
     void (*end)(struct link *, const struct err *err);
     void (*drained)(struct link *);

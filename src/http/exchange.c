@@ -405,6 +405,12 @@ void http_respond_chunk(struct http_request *req, struct str bytes)
 
 void http_respond_end(struct http_request *req)
 {
+    http_respond_end_with(req, NULL, 0);
+}
+
+void http_respond_end_with(struct http_request *req, const struct http_header *trailers,
+                           size_t n_trailers)
+{
     struct exchange *x = (struct exchange *)req;
 
     assert(x->is_streamed && !x->is_ended);
@@ -413,7 +419,12 @@ void http_respond_end(struct http_request *req)
         exchange_free(x);
         return;
     }
-    x->ops->chunk(x, (struct str){0});
+    x->trailers = arena_array(&x->arena, struct http_header, n_trailers + 1);
+    x->n_trailers = n_trailers;
+    for (size_t i = 0; i < n_trailers; i++)
+        x->trailers[i] = (struct http_header){str_lower(&x->arena, trailers[i].name),
+                                              str_copy(&x->arena, trailers[i].value)};
+    x->ops->finish(x);
     x->ops->pump(x);
 }
 

@@ -44,6 +44,13 @@ static void h1_send(struct link *l, struct http_call *call)
     const struct http_ask *ask = &call->ask;
     struct buf b = {0};
 
+    if (ask->is_open) {
+        struct err err;
+        err_set(&err, ERR_UNSUPPORTED, "a body that stays open needs HTTP/2");
+        call_end(call, &err);
+        link_has_room(l);
+        return;
+    }
     h->state = HEAD;
     h->scan = 0;
     h->call = call;

@@ -429,8 +429,20 @@ static void chunk(struct exchange *x, struct str bytes)
         buf_add(&x->out, bytes);
         return;
     }
-    buf_printf(&x->out, "%zx\r\n", bytes.len); /* 0 ends the body */
+    buf_printf(&x->out, "%zx\r\n", bytes.len);
     buf_add(&x->out, bytes);
+    buf_add(&x->out, S("\r\n"));
+}
+
+static void finish(struct exchange *x)
+{
+    struct h1 *h = x->owner;
+
+    if (h->is_1_0 || x->is_head)
+        return;
+    buf_add(&x->out, S("0\r\n"));
+    for (size_t i = 0; i < x->n_trailers; i++)
+        add_header(&x->out, x->trailers[i].name, x->trailers[i].value);
     buf_add(&x->out, S("\r\n"));
 }
 
@@ -512,7 +524,7 @@ static size_t queued(const struct exchange *x)
     return wire_queued(x->conn->wire);
 }
 
-static const struct exchange_ops ops = {start, chunk, pump, cut_off, queued, upgrade};
+static const struct exchange_ops ops = {start, chunk, finish, pump, cut_off, queued, upgrade};
 
 static void h1_drained(struct conn *c)
 {

@@ -56,12 +56,33 @@ static ssize_t give_bytes(nghttp2_session *session, int32_t stream_id, uint8_t *
     (void)source;
     if (!call)
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-    size_t n = MIN(size, call->ask.body.len - call->body_sent);
-    memcpy(out, call->ask.body.at + call->body_sent, n);
-    call->body_sent += n;
-    if (call->body_sent == call->ask.body.len)
+    struct str left = str_slice(call->ask.body, call->body_sent, call->ask.body.len);
+    size_t n = MIN(size, left.len);
+    if (n) {
+        memcpy(out, left.at, n);
+        call->body_sent += n;
+    } else if (call->up.len) {
+        n = MIN(size, call->up.len);
+        memcpy(out, call->up.at, n);
+        buf_drop(&call->up, n);
+    }
+    bool is_all = call->body_sent == call->ask.body.len && !call->up.len;
+    if (is_all && !call->is_open)
         *flags |= NGHTTP2_DATA_FLAG_EOF;
+    else if (n == 0) {
+        call->deferred = true;
+        return NGHTTP2_ERR_DEFERRED;
+    }
     return (ssize_t)n;
+}
+
+static void h2_more(struct link *l, struct http_call *call)
+{
+    if (call->deferred) {
+        call->deferred = false;
+        nghttp2_session_resume_data(h2_of(l)->session, call->stream_id);
+    }
+    send_later(l);
 }
 
 static void h2_call(struct link *l, struct http_call *call)
@@ -79,11 +100,11 @@ static void h2_call(struct link *l, struct http_call *call)
     for (size_t i = 0; i < ask->n_headers; i++)
         if (!h2_is_hop_header(ask->headers[i].name))
             nv[n++] = h2_header(a, ask->headers[i].name, ask->headers[i].value);
-    if (ask->body.len)
+    if (ask->body.len && !ask->is_open)
         nv[n++] = h2_header(a, S("content-length"), str_printf(a, "%zu", ask->body.len));
     nghttp2_data_provider provider = {.read_callback = give_bytes};
-    call->stream_id =
-        nghttp2_submit_request(h->session, NULL, nv, n, ask->body.len ? &provider : NULL, call);
+    call->stream_id = nghttp2_submit_request(
+        h->session, NULL, nv, n, ask->body.len || ask->is_open ? &provider : NULL, call);
     if (call->stream_id < 0) { /* the connection has used up its numbers */
         struct err err;
         err_set(&err, ERR_UNAVAILABLE, "the call cannot start: %s",
@@ -118,8 +139,8 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
 
     (void)session;
     (void)flags;
-    if (!call || call->has_head)
-        return 0; /* trailers */
+    if (!call)
+        return 0;
     if (str_eq(n, S(":status")) && str_to_u64(v, &status)) {
         call->status = (int)status;
         return 0;
@@ -142,13 +163,17 @@ static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame, v
     if (frame->hd.type != NGHTTP2_HEADERS)
         return 0;
     struct http_call *call = find(l, frame->hd.stream_id);
-    if (!call || call->has_head)
+    if (!call)
         return 0;
-    if (call->status < 200) { /* an interim answer */
-        vec_clear(&call->headers);
-        return 0;
-    }
-    call_head(call, call->status, call->headers.at, call->headers.len);
+    struct http_header *headers = call->headers.at;
+    size_t n = call->headers.len;
+    /* What follows is another block: trailers, or the head after an interim answer. */
+    memset(&call->headers, 0, sizeof(call->headers));
+    call->head_len = 0;
+    if (call->has_head && call->events->trailers)
+        call->events->trailers(call->ctx, headers, n);
+    else if (!call->has_head && call->status >= 200)
+        call_head(call, call->status, headers, n);
     return 0;
 }
 
@@ -241,6 +266,7 @@ const struct speak h2_client_speak = {
     .start = h2_start,
     .send = h2_call,
     .cancel = h2_cancel,
+    .more = h2_more,
     .data = h2_data,
     .end = h2_end,
     .drained = send_now,

@@ -69,6 +69,21 @@ static void send_later(struct conn *c)
     io_later(c->io, send_task, conn_ref(c));
 }
 
+/* The stream ends with the body, or with the trailers behind it. */
+static void end_body(struct exchange *x, uint32_t *flags)
+{
+    struct arena *a = &x->arena;
+    nghttp2_nv *nv = arena_array(a, nghttp2_nv, x->n_trailers + 1);
+
+    *flags |= NGHTTP2_DATA_FLAG_EOF;
+    if (!x->n_trailers)
+        return;
+    *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
+    for (size_t i = 0; i < x->n_trailers; i++)
+        nv[i] = h2_header(a, x->trailers[i].name, x->trailers[i].value);
+    nghttp2_submit_trailer(h2_of(x->conn)->session, x->stream_id, nv, x->n_trailers);
+}
+
 /* nghttp2 wants up to `size` bytes of an answer. */
 static ssize_t give_bytes(nghttp2_session *session, int32_t stream_id, uint8_t *out,
                           size_t size, uint32_t *flags, nghttp2_data_source *source, void *ctx)
@@ -88,7 +103,7 @@ static ssize_t give_bytes(nghttp2_session *session, int32_t stream_id, uint8_t *
         buf_fini(&x->out);
         x->out_from = 0;
         if (x->is_ended)
-            *flags |= NGHTTP2_DATA_FLAG_EOF;
+            end_body(x, flags);
         else
             exchange_drained_later(x);
     }
@@ -131,6 +146,11 @@ static void chunk(struct exchange *x, struct str bytes)
     buf_add(&x->out, bytes);
 }
 
+static void finish(struct exchange *x)
+{
+    (void)x; /* give_bytes() sees x->is_ended */
+}
+
 static void pump(struct exchange *x)
 {
     if (x->deferred) {
@@ -171,7 +191,7 @@ static size_t queued(const struct exchange *x)
     return 0;
 }
 
-static const struct exchange_ops ops = {start, chunk, pump, cut_off, queued, NULL};
+static const struct exchange_ops ops = {start, chunk, finish, pump, cut_off, queued, NULL};
 
 /* ---- requests ---- */
 

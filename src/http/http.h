@@ -72,6 +72,9 @@ void http_respond_start(struct http_request *req, int status, const struct http_
                         size_t n_headers);
 void http_respond_chunk(struct http_request *req, struct str bytes);
 void http_respond_end(struct http_request *req);
+/* The same with headers behind the body (gRPC says there how it went). */
+void http_respond_end_with(struct http_request *req, const struct http_header *trailers,
+                           size_t n_trailers);
 /* Breaks the answer off, so that the client can tell it is not whole. */
 void http_abort(struct http_request *req);
 
@@ -133,6 +136,7 @@ struct http_ask {
     size_t n_headers;
     struct str body;
     struct span timeout; /* until the head of the answer; 0: none */
+    bool is_open;        /* more of the body follows by http_call_send() (HTTP/2 only) */
 };
 
 struct http_call_events {
@@ -143,6 +147,8 @@ struct http_call_events {
     /* The last callback. err NULL: the answer is whole; ERR_UNAVAILABLE (no connection, or it
      * broke), ERR_TIMEOUT, ERR_SYNTAX, ERR_LIMIT. The call is gone afterwards. */
     void (*end)(void *ctx, const struct err *err);
+    /* Headers behind the body, just before end(). May be NULL. */
+    void (*trailers)(void *ctx, const struct http_header *headers, size_t n_headers);
 };
 
 struct http_call;
@@ -165,6 +171,11 @@ struct http_call *http_call(struct http_client *c, const struct http_ask *ask,
                             const struct http_call_events *events, void *ctx);
 /* No callback follows. */
 void http_call_cancel(struct http_call *call);
+/* More of the body of a call that is_open, and its end. */
+void http_call_send(struct http_call *call, struct str bytes);
+void http_call_send_end(struct http_call *call);
+/* Bytes of the body that have not left. */
+size_t http_call_queued(const struct http_call *call);
 
 /* Runs a request through a handler of this process, without a connection. `peer` must outlive
  * the call. */

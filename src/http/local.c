@@ -16,6 +16,8 @@ struct local {
     struct arena arena; /* of the head */
     struct http_header *headers;
     size_t n_headers;
+    struct http_header *trailers;
+    size_t n_trailers;
     struct buf body; /* of the answer, on its way */
     bool head_due, is_whole, is_broken, task_due;
 };
@@ -62,6 +64,17 @@ static void chunk(struct exchange *x, struct str bytes)
     buf_add(&x->out, bytes);
 }
 
+static void finish(struct exchange *x)
+{
+    struct local *l = x->owner;
+
+    l->trailers = arena_array(&l->arena, struct http_header, x->n_trailers + 1);
+    l->n_trailers = x->n_trailers;
+    for (size_t i = 0; i < x->n_trailers; i++)
+        l->trailers[i] = (struct http_header){str_copy(&l->arena, x->trailers[i].name),
+                                              str_copy(&l->arena, x->trailers[i].value)};
+}
+
 static void pump(struct exchange *x)
 {
     struct local *l = x->owner;
@@ -97,7 +110,7 @@ static size_t queued(const struct exchange *x)
     return ((const struct local *)x->owner)->body.len;
 }
 
-static const struct exchange_ops ops = {start, chunk, pump, cut_off, queued, NULL};
+static const struct exchange_ops ops = {start, chunk, finish, pump, cut_off, queued, NULL};
 
 /* ---- the caller's side ---- */
 
@@ -121,6 +134,10 @@ static void end_call(struct local *l)
     struct err err;
 
     err_set(&err, ERR_UNAVAILABLE, "the answer was broken off");
+    if (!l->is_broken && l->n_trailers && call->events->trailers)
+        call->events->trailers(call->ctx, l->trailers, l->n_trailers);
+    if (!l->call)
+        return; /* canceled just now */
     l->call = NULL;
     call_end(call, l->is_broken ? &err : NULL);
 }

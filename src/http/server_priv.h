@@ -71,6 +71,8 @@ struct exchange_ops {
                   int64_t length);
     /* Appends a piece to x->out, framed as the protocol wants it. */
     void (*chunk)(struct exchange *, struct str bytes);
+    /* The end of a streamed answer; trailers in x->trailers. */
+    void (*finish)(struct exchange *);
     /* Sends from x->out what the wire takes; with x->is_ended and nothing left, the exchange
      * is over: exchange_free(). */
     void (*pump)(struct exchange *);
@@ -107,6 +109,8 @@ struct exchange {
     bool drain_wanted;
     bool is_read, deferred;          /* HTTP/2: the request is whole; nghttp2 waits for bytes */
     VEC(struct http_header) headers; /* HTTP/2: so far */
+    struct http_header *trailers;    /* in the arena */
+    size_t n_trailers;
     io_fn *drained_fn, *closed_fn;
     void *drained_ctx, *closed_ctx;
 };

@@ -33,6 +33,10 @@ static void handle(void *ctx, struct http_request *req)
         http_respond_chunk(req, S("one "));
         http_respond_chunk(req, S("two"));
         http_respond_end(req);
+    } else if (str_eq(req->path, S("/trailers"))) {
+        http_respond_start(req, 200, &text, 1);
+        http_respond_chunk(req, S("one"));
+        http_respond_end_with(req, &(struct http_header){S("X-End"), S("fine")}, 1);
     } else if (str_eq(req->path, S("/hold"))) {
         w->held = req;
         http_on_closed(req, closed, w);
@@ -137,6 +141,8 @@ TEST(server_conversations)
         {"an answer in pieces",                        "GET /stream HTTP/1.1\r\n" H "GET / HTTP/1.1\r\n" H,
          OK "transfer-encoding: chunked//4/one /3/two/0//" OK "content-length: 8//GET / []",
          false                                                                                                            },
+        {"trailers come behind the pieces",            "GET /trailers HTTP/1.1\r\n" H,
+         OK "transfer-encoding: chunked//3/one/0/x-end: fine//",                                                     false},
         {"pieces in HTTP/1.0 end with the connection", "GET /stream HTTP/1.0\r\n\r\n",
          OK "connection: close//one two",                                                                            true },
         {"HTTP/1.0 that keeps",                        "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
