@@ -350,16 +350,17 @@ static void queue_all_of(struct workloads *w, struct str lq_path)
         controller_queue_object(w->controller, list[i]);
 }
 
-static void lq_changed(void *ctx, struct cache_event *e)
-{
-    queue_all_of(ctx, object_path(e->now ? e->now : e->old));
-}
-
 static bool same_stop(struct cache_event *e)
 {
     return e->old && e->now &&
            json_eq(json_path(cache_event_old(e), "spec", "stopPolicy", NULL),
                    json_path(cache_event_now(e), "spec", "stopPolicy", NULL));
+}
+
+static void lq_changed(void *ctx, struct cache_event *e)
+{
+    if (!same_stop(e)) /* a status says nothing to Workloads */
+        queue_all_of(ctx, object_path(e->now ? e->now : e->old));
 }
 
 static void cq_changed(void *ctx, struct cache_event *e)
