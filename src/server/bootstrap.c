@@ -175,6 +175,7 @@ void server_bootstrap(struct server *s, void (*done)(void *ctx, const struct err
     if (!s->own)
         s->own = server_client(s, &server_berth);
     b->client = s->own;
+    events_start(s);
     b->n_left = 1;
     for (size_t i = 0; i < countof(objects); i++) {
         const struct json *tree = json_parse(&a, str_from(objects[i]), NULL, NULL);

@@ -89,6 +89,7 @@ void server_free(struct server *s)
     known_accounts_free(s);
     assert(list_empty(&s->clients));
     watches_end_all(s);
+    events_stop(s);
     authz_stop(s);
     if (s->store)
         store_tap(s->store, NULL, NULL);

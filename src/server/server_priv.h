@@ -63,6 +63,7 @@ struct server {
     void *tap_ctx;
     struct client *own; /* for what it does by itself */
     struct authz *authz;
+    struct events *events;           /* events.c */
     struct accounts *accounts;       /* authn.c */
     struct homes *homes;             /* of local users */
     int8_t runs[SERVER_RUNS_CACHED]; /* run_as.c: by kind number: 1 it does, -1 it does not */
@@ -169,6 +170,9 @@ void request_begin(struct request *r);
 /* apiVersion and kind where the body has none. */
 const struct json *body_named(struct arena *a, const struct json *body, const struct kind *k);
 const struct server_user *user_copy(struct arena *a, const struct server_user *user);
+/* events.c: Events end after an hour. */
+void events_start(struct server *s);
+void events_stop(struct server *s);
 void homes_free(struct server *s);
 void known_accounts_free(struct server *s);
 /* openapi.c: kinds have changed. */

@@ -214,6 +214,37 @@ TEST(closing)
     world_free(w);
 }
 
+static void count(void *ctx, const struct client_list_answer *answer)
+{
+    struct world *w = ctx;
+
+    w->n_left--;
+    buf_printf(&w->out, "%zu ", answer->n_items);
+}
+
+TEST(events_end)
+{
+    struct world *w = world_new(4);
+    struct client_target all = {.kind = &kind_event, .ns = S("default")};
+
+    w->n_left = 1;
+    client_create(w->client, &all,
+                  tree(w, "{\"metadata\":{\"name\":\"e\"},\"involvedObject\":{\"namespace\":"
+                          "\"default\",\"name\":\"p\",\"kind\":\"Pod\"},\"reason\":\"r\"}"),
+                  answered, w);
+    run(w);
+    check_samez(str_trim(buf_str(&w->out)), "0");
+    static const int64_t after[] = {3599, 2};
+    for (size_t i = 0; i < countof(after); i++) {
+        io_run_until(w->io, instant_add(io_now(w->io), span_s(after[i])));
+        w->n_left = 1;
+        client_list(w->client, &all, NULL, count, w);
+        run(w);
+    }
+    check_samez(str_trim(buf_str(&w->out)), "0 1 0");
+    world_free(w);
+}
+
 /* ---- the same final state through bytes ---- */
 
 static void listed(void *ctx, const struct client_list_answer *answer)
