@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/kinds.h"
 #include "client/client.h"
 #include "client/kubeconfig.h"
 #include "control/control.h"
@@ -23,7 +24,9 @@
 #include "io/io.h"
 #include "node/hollow.h"
 #include "node/node.h"
+#include "object/object.h"
 #include "server/server.h"
+#include "json/json.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:6443"
 
@@ -81,12 +84,23 @@ static struct str host_of(struct str listen)
     return host;
 }
 
-/* GET .../pods/NAME/log: the agent's, which is in this process. */
+/* GET .../pods/NAME/log: the agent's, which is in this process. A played pod wrote nothing. */
 static void pod_log(void *ctx, struct http_request *q, const struct server_about *about)
 {
+    static const struct http_header text = {S_INIT("content-type"), S_INIT("text/plain")};
     struct up *u = ctx;
     struct err err;
+    struct object *pod =
+        u->control ? cache_get(control_cache(u->control, &kind_pod), about->ns, about->name)
+                   : NULL;
+    struct str node =
+        pod ? json_str(json_path(object_tree(pod, q->arena), "spec", "nodeName", NULL))
+            : (struct str){0};
 
+    if (node.len && u->hollow && hollow_plays(u->hollow, node)) {
+        http_respond(q, 200, &text, 1, (struct str){0});
+        return;
+    }
     if (u->node) {
         node_agent_log(u->node, q, about->ns, about->name);
         return;

@@ -457,6 +457,11 @@ void hollow_free(struct hollow *h)
     free(h);
 }
 
+bool hollow_plays(const struct hollow *h, struct str node)
+{
+    return map_get(&h->is_hollow, node) != NULL;
+}
+
 /* ---- making them ---- */
 
 #define MAKE_AT_ONCE 64

@@ -27,6 +27,9 @@ struct hollow *hollow_new(struct control *c);
 /* After control_free() or before: no callback follows. Accepts NULL. */
 void hollow_free(struct hollow *h);
 
+/* Is the node of that name played by this agent? Its pods write nothing. */
+bool hollow_plays(const struct hollow *h, struct str node);
+
 /* Called once: err is NULL where hollow-0 ... hollow-(n-1) are all there. */
 typedef void hollow_made_fn(void *ctx, const struct err *err);
 /* Creates hollow-0 ... hollow-(n-1); those that exist are left as they are. */

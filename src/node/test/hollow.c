@@ -160,6 +160,7 @@ TEST(hollow_later)
     add_node(&w);
     run_to(&w, 20);
     pod = fake_find(w.fake, &kind_pod, "default", "p");
+    check(hollow_plays(w.hollow, S("h")) && !hollow_plays(w.hollow, S("g")));
     test_case("until it is");
     check_same(fake_text(w.fake, pod, "/status/phase"), S("Succeeded"));
     close_world(&w);
