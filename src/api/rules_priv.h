@@ -20,6 +20,12 @@ api_prepare_fn pod_prepare;
 schema_check_fn cron_job_check, cron_job_spec_check, job_check, job_spec_check,
     label_selector_check, pod_template_spec_check;
 
+/* pod_check.c, data_check.c */
+schema_check_fn config_map_check, env_var_check, node_selector_requirement_check, pod_check,
+    pod_resource_claim_check, pod_spec_check, priority_class_check, probe_check,
+    resource_requirements_check, secret_check, toleration_check, volume_check,
+    volume_projection_check;
+
 /* kueue_check.c */
 schema_check_fn kueue_cluster_queue_check, kueue_cohort_check, kueue_resource_flavor_check,
     kueue_workload_check;

@@ -73,3 +73,21 @@ bool base64_decode(struct arena *a, struct str text, struct str *out)
     *out = str_of(to, len);
     return true;
 }
+
+size_t base64_fault(struct str text)
+{
+    size_t n = 0, group_at = 0;
+
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.at[i];
+        if (c == '\n' || c == '\r')
+            continue;
+        if (c == '=') /* too early, or followed by what may not follow */
+            return n % 4 < 2 || i + 1 == text.len ? i : i + 1;
+        if (digit(c) < 0)
+            return i;
+        if (n++ % 4 == 0)
+            group_at = i;
+    }
+    return group_at;
+}

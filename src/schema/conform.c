@@ -5,6 +5,7 @@
  */
 #include "schema/conform.h"
 
+#include "base/base64.h"
 #include "schema/table.h"
 #include "value/field_error.h"
 #include "value/quantity.h"
@@ -151,6 +152,21 @@ static const struct json *conform_quantity(struct walk *w, const struct schema *
     if (quantity_parse(w->a, text, &q, w->err) < 0)
         return NULL;
     return with_text(w, v, quantity_text(w->a, &q));
+}
+
+static const struct json *conform_bytes(struct walk *w, const struct schema *s,
+                                        const struct json *v, const struct field_path *p)
+{
+    struct str bytes;
+
+    if (v->type != JSON_STRING)
+        return wrong_type(w, s, v, p);
+    if (!base64_decode(w->a, json_str(v), &bytes)) {
+        err_set(w->err, ERR_SYNTAX, "illegal base64 data at input byte %zu",
+                base64_fault(json_str(v)));
+        return NULL;
+    }
+    return v;
 }
 
 static bool is_scalar_of(const struct schema *s, const struct json *v)
@@ -343,6 +359,8 @@ static const struct json *conform(struct walk *w, const struct schema *s, const 
         return conform_time(w, s, v, p);
     case SCHEMA_DURATION:
         return conform_duration(w, s, v, p);
+    case SCHEMA_BYTES:
+        return conform_bytes(w, s, v, p);
     default:
         return is_scalar_of(s, v) ? v : wrong_type(w, s, v, p);
     }

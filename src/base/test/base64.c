@@ -30,13 +30,25 @@ TEST(base64_both_ways)
 
 TEST(base64_refuses)
 {
-    static const char *const bad[] = {
-        "Zg", "Zg=", "Z===", "Zm9v=", "Zm 9v", "Z=g=", "Zg===", "A"};
+    static const struct {
+        const char *text;
+        size_t at;
+    } bad[] = {
+        {"Zg",    0},
+        {"Zg=",   2},
+        {"Z===",  1},
+        {"Zm9v=", 4},
+        {"Zm 9v", 2},
+        {"Z=g=",  1},
+        {"Zg=x",  3},
+        {"Zm9vA", 4},
+    };
     scoped(arena_fini) struct arena a = arena_sized(256);
     struct str out;
 
     for (size_t i = 0; i < countof(bad); i++) {
-        test_case(bad[i]);
-        check(!base64_decode(&a, str_from(bad[i]), &out));
+        test_case(bad[i].text);
+        check(!base64_decode(&a, str_from(bad[i].text), &out));
+        check(base64_fault(str_from(bad[i].text)) == bad[i].at);
     }
 }

@@ -1,0 +1,436 @@
+/* pod_check.c - rules of pods, their containers and volumes
+ *
+ * Source: Kubernetes' validation of core/v1, as its server answers. The table has what is
+ * required and the limits of single fields.
+ */
+#include "api/rules_priv.h"
+
+#include "value/names.h"
+#include "value/quantity.h"
+
+static bool is_in_status(const struct field_path *p)
+{
+    while (p && p->parent)
+        p = p->parent;
+    return p && str_eqz(p->name, "status");
+}
+
+static bool is_named(const struct json *list, struct str name)
+{
+    json_each (i, list) {
+        if (str_eq(json_str(json_getz(json_at(list, i), "name")), name))
+            return true;
+    }
+    return false;
+}
+
+static void bad_name(struct field_errors *e, const struct field_path *at, enum name_rule rule,
+                     const struct json *v)
+{
+    struct name_faults faults = name_check(rule, json_str(v));
+
+    for (size_t i = 0; i < faults.n; i++)
+        field_invalid(e, at, v, "%.*s", STR_ARG(name_fault(e->arena, &faults, i)));
+}
+
+/* ---- amounts ---- */
+
+/* Counted in whole numbers: what a domain other than Kubernetes' own brought. */
+static bool is_extended(struct str name)
+{
+    struct str domain, rest;
+
+    return str_cut(name, '/', &domain, &rest) && !str_ends(domain, S("kubernetes.io"));
+}
+
+static bool amount(struct field_errors *e, const struct json *v, struct quantity *out)
+{
+    return json_has(v) && quantity_parse(e->arena, json_str(v), out, NULL) == 0;
+}
+
+static void check_amounts(struct field_errors *e, const struct field_path *at,
+                          const struct json *amounts)
+{
+    json_each_member (m, amounts) {
+        struct field_path item = field_key(at, m->name);
+        struct quantity q, whole;
+        if (!amount(e, &m->value, &q))
+            continue;
+        whole = quantity_round(e->arena, &q, 0, NULL);
+        if (quantity_sign(&q) < 0)
+            field_invalid(e, &item, &m->value, "must be greater than or equal to 0");
+        else if (is_extended(m->name) && quantity_cmp(&q, &whole) != 0)
+            field_invalid(e, &item, &m->value, "must be an integer");
+    }
+}
+
+void resource_requirements_check(const struct schema_at *at)
+{
+    struct field_path limits_at = field_child(at->path, S("limits"));
+    struct field_path requests_at = field_child(at->path, S("requests"));
+    const struct json *limits = json_getz(at->v, "limits");
+    const struct json *requests = json_getz(at->v, "requests");
+
+    if (is_in_status(at->path))
+        return;
+    check_amounts(at->errors, &limits_at, limits);
+    check_amounts(at->errors, &requests_at, requests);
+    json_each_member (m, requests) {
+        const struct json *limit = json_get(limits, m->name);
+        struct quantity q, most;
+        if (!amount(at->errors, &m->value, &q) || !amount(at->errors, limit, &most))
+            continue;
+        if (is_extended(m->name) && quantity_cmp(&q, &most) != 0)
+            field_invalid(at->errors, &requests_at, &m->value,
+                          "must be equal to %.*s limit of %.*s", STR_ARG(m->name),
+                          STR_ARG(json_str(limit)));
+        else if (quantity_cmp(&q, &most) > 0)
+            field_invalid(at->errors, &requests_at, &m->value,
+                          "must be less than or equal to %.*s limit of %.*s", STR_ARG(m->name),
+                          STR_ARG(json_str(limit)));
+    }
+}
+
+/* ---- one of several ---- */
+
+/* Exactly one member besides `name`: none is required on the whole, each after the first is
+ * forbidden. */
+static void one_source(const struct schema_at *at, const char *const *others, size_t n_others,
+                       const char *missing, const char *several)
+{
+    size_t n = 0;
+
+    json_each_member (m, at->v) {
+        struct field_path member = field_child(at->path, m->name);
+        bool is_other = !json_has(&m->value);
+        for (size_t i = 0; i < n_others; i++)
+            is_other |= str_eqz(m->name, others[i]);
+        if (!is_other && n++)
+            field_forbidden(at->errors, &member, "%s", several);
+    }
+    if (!n)
+        field_required(at->errors, at->path, "%s", missing);
+}
+
+void volume_check(const struct schema_at *at)
+{
+    static const char *const others[] = {"name"};
+
+    one_source(at, others, countof(others), "must specify a volume type",
+               "may not specify more than 1 volume type");
+}
+
+void volume_projection_check(const struct schema_at *at)
+{
+    one_source(at, NULL, 0, "must specify a projection type",
+               "may not specify more than 1 volume type per source");
+}
+
+void probe_check(const struct schema_at *at)
+{
+    static const char *const others[] = {
+        "initialDelaySeconds", "timeoutSeconds",   "periodSeconds",
+        "successThreshold",    "failureThreshold", "terminationGracePeriodSeconds"};
+
+    one_source(at, others, countof(others), "must specify a handler type",
+               "may not specify more than 1 handler type");
+}
+
+void env_var_check(const struct schema_at *at)
+{
+    struct field_path name_at = field_child(at->path, S("name"));
+    struct field_path from_at = field_child(at->path, S("valueFrom"));
+    const struct json *name = json_getz(at->v, "name"), *from = json_getz(at->v, "valueFrom");
+    size_t n = 0;
+
+    if (json_str(name).len)
+        bad_name(at->errors, &name_at, NAME_ENV_VAR_RELAXED, name);
+    if (!json_has(from))
+        return;
+    json_each_member (m, from)
+        n += json_has(&m->value);
+    if (json_str(json_getz(at->v, "value")).len)
+        field_invalid(at->errors, &from_at, from,
+                      "may not be specified when `value` is not empty");
+    if (n == 0)
+        field_invalid(at->errors, &from_at, from,
+                      "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, "
+                      "`secretKeyRef` or `fileKeyRef`");
+    else if (n > 1)
+        field_invalid(at->errors, &from_at, from,
+                      "may not have more than one field specified at a time");
+}
+
+/* By v1's names or by v1alpha2's `source`, and not both. */
+void pod_resource_claim_check(const struct schema_at *at)
+{
+    struct field_path source_at = field_child(at->path, S("source"));
+    const struct json *source = json_getz(at->v, "source");
+    const struct json *holder = json_has(source) ? source : at->v;
+    const struct field_path *holder_at = json_has(source) ? &source_at : at->path;
+    size_t n_flat = json_has(json_getz(at->v, "resourceClaimName")) +
+                    json_has(json_getz(at->v, "resourceClaimTemplateName"));
+    size_t n = json_has(json_getz(holder, "resourceClaimName")) +
+               json_has(json_getz(holder, "resourceClaimTemplateName"));
+
+    if (json_has(source) && n_flat)
+        field_invalid(at->errors, at->path, at->v,
+                      "at most one of `source` and the flat names may be specified");
+    else if (n != 1)
+        field_invalid(at->errors, holder_at, holder,
+                      "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`");
+}
+
+/* ---- placing ---- */
+
+void toleration_check(const struct schema_at *at)
+{
+    struct field_path operator_at = field_child(at->path, S("operator"));
+    struct field_path effect_at = field_child(at->path, S("effect"));
+    struct str operator= json_str(json_getz(at->v, "operator"));
+    const struct json *value = json_getz(at->v, "value");
+    bool exists = str_eqz(operator, "Exists");
+
+    if (!json_str(json_getz(at->v, "key")).len && !exists)
+        field_invalid(at->errors, &operator_at, json_getz(at->v, "operator"),
+                      "operator must be Exists when `key` is empty, which means \"match all "
+                      "values and all keys\"");
+    if (json_has(json_getz(at->v, "tolerationSeconds")) &&
+        !str_eqz(json_str(json_getz(at->v, "effect")), "NoExecute"))
+        field_invalid(at->errors, &effect_at, json_getz(at->v, "effect"),
+                      "effect must be 'NoExecute' when `tolerationSeconds` is set");
+    if (exists && json_str(value).len)
+        field_invalid(at->errors, &operator_at, at->v,
+                      "value must be empty when `operator` is 'Exists'");
+    else if (!operator.len || str_eqz(operator, "Equal"))
+        bad_name(at->errors, &operator_at, NAME_LABEL_VALUE, value);
+}
+
+void node_selector_requirement_check(const struct schema_at *at)
+{
+    struct field_path values_at = field_child(at->path, S("values"));
+    struct str operator= json_str(json_getz(at->v, "operator"));
+    size_t n = json_len(json_getz(at->v, "values"));
+    bool is_set = str_eqz(operator, "In") || str_eqz(operator, "NotIn");
+    bool is_limit = str_eqz(operator, "Gt") || str_eqz(operator, "Lt");
+
+    if (is_set && !n)
+        field_required(at->errors, &values_at,
+                       "must be specified when `operator` is 'In' or 'NotIn'");
+    else if (is_limit && n != 1)
+        field_required(at->errors, &values_at,
+                       "must be specified single value when `operator` is 'Lt' or 'Gt'");
+    else if (operator.len && !is_set && !is_limit && n)
+        field_forbidden(at->errors, &values_at,
+                        "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+}
+
+/* ---- a pod's spec ---- */
+
+static void check_mounts(const struct schema_at *at, const struct field_path *container_at,
+                         const struct json *container)
+{
+    struct field_path list_at = field_child(container_at, S("volumeMounts"));
+    const struct json *list = json_getz(container, "volumeMounts");
+
+    json_each (i, list) {
+        const struct json *name = json_getz(json_at(list, i), "name");
+        const struct json *path = json_getz(json_at(list, i), "mountPath");
+        struct field_path item = field_item(&list_at, i);
+        struct field_path name_at = field_child(&item, S("name"));
+        struct field_path path_at = field_child(&item, S("mountPath"));
+        if (json_str(name).len && !is_named(json_getz(at->v, "volumes"), json_str(name)))
+            field_not_found(at->errors, &name_at, name);
+        for (size_t k = 0; k < i; k++) {
+            if (json_eq(json_getz(json_at(list, k), "mountPath"), path)) {
+                field_invalid(at->errors, &path_at, path, "must be unique");
+                break;
+            }
+        }
+    }
+}
+
+static void check_claims(const struct schema_at *at, const struct field_path *container_at,
+                         const struct json *container)
+{
+    struct field_path resources_at = field_child(container_at, S("resources"));
+    struct field_path list_at = field_child(&resources_at, S("claims"));
+    const struct json *list = json_path(container, "resources", "claims", NULL);
+
+    json_each (i, list) {
+        struct field_path item = field_item(&list_at, i);
+        struct str name = json_str(json_getz(json_at(list, i), "name"));
+        if (name.len && !is_named(json_getz(at->v, "resourceClaims"), name))
+            field_not_found(at->errors, &item, json_at(list, i));
+        for (size_t k = 0; k < i; k++) {
+            if (json_eq(json_at(list, k), json_at(list, i))) {
+                field_duplicate(at->errors, &item, json_at(list, i));
+                break;
+            }
+        }
+    }
+}
+
+/* Names of a list that must differ; those of `before` count as taken. */
+static void check_names(const struct schema_at *at, struct str list_name,
+                        const struct json *before)
+{
+    struct field_path list_at = field_child(at->path, list_name);
+    const struct json *list = json_get(at->v, list_name);
+
+    json_each (i, list) {
+        const struct json *name = json_getz(json_at(list, i), "name");
+        struct field_path item = field_item(&list_at, i);
+        struct field_path name_at = field_child(&item, S("name"));
+        bool is_taken = json_str(name).len && is_named(before, json_str(name));
+        for (size_t k = 0; k < i && json_str(name).len; k++)
+            is_taken |= json_eq(json_getz(json_at(list, k), "name"), name);
+        if (is_taken)
+            field_duplicate(at->errors, &name_at, name);
+    }
+}
+
+void pod_spec_check(const struct schema_at *at)
+{
+    static const struct str lists[] = {S_INIT("initContainers"), S_INIT("containers")};
+
+    check_names(at, S("volumes"), NULL);
+    check_names(at, S("containers"), NULL);
+    check_names(at, S("initContainers"), json_getz(at->v, "containers"));
+    check_names(at, S("resourceClaims"), NULL);
+    check_names(at, S("schedulingGates"), NULL);
+    for (size_t l = 0; l < countof(lists); l++) {
+        struct field_path list_at = field_child(at->path, lists[l]);
+        const struct json *list = json_get(at->v, lists[l]);
+        json_each (i, list) {
+            struct field_path item = field_item(&list_at, i);
+            check_mounts(at, &item, json_at(list, i));
+            check_claims(at, &item, json_at(list, i));
+        }
+    }
+}
+
+/* ---- what may change in a pod ---- */
+
+static const struct json *with_as(struct arena *a, const struct json *to,
+                                  const struct json *from, struct str name)
+{
+    struct json_obj out = obj_from(a, to);
+    const struct json *v = json_get(from, name);
+
+    if (v)
+        obj_set(&out, name, *v);
+    else
+        obj_del(&out, name);
+    return json_new(a, obj_done(&out));
+}
+
+/* The containers with the images of the others. */
+static const struct json *with_images(struct arena *a, const struct json *spec,
+                                      const struct json *old, struct str list_name)
+{
+    const struct json *list = json_get(spec, list_name), *was = json_get(old, list_name);
+    struct json_arr all = arr_in(a);
+
+    if (json_len(list) != json_len(was) || !json_len(list))
+        return spec;
+    json_each (i, list)
+        arr_add(&all, *with_as(a, json_at(list, i), json_at(was, i), S("image")));
+    struct json_obj out = obj_from(a, spec);
+    obj_set(&out, list_name, arr_done(&all));
+    return json_new(a, obj_done(&out));
+}
+
+/* Every toleration stays, at most with another time; new ones may come. */
+static void check_tolerations(struct field_errors *e, const struct field_path *spec_at,
+                              const struct json *spec, const struct json *old)
+{
+    struct field_path at = field_child(spec_at, S("tolerations"));
+    const struct json *list = json_getz(spec, "tolerations"),
+                      *was = json_getz(old, "tolerations");
+
+    json_each (i, was) {
+        bool is_there = false;
+        json_each (k, list) {
+            const struct json *same =
+                with_as(e->arena, json_at(list, k), json_at(was, i), S("tolerationSeconds"));
+            is_there |= json_eq(same, json_at(was, i));
+        }
+        if (!is_there) {
+            field_forbidden(e, &at,
+                            "existing toleration can not be modified except its "
+                            "tolerationSeconds");
+            return;
+        }
+    }
+}
+
+static void check_gates(struct field_errors *e, const struct field_path *spec_at,
+                        const struct json *spec, const struct json *old)
+{
+    struct field_path at = field_child(spec_at, S("schedulingGates"));
+    const struct json *list = json_getz(spec, "schedulingGates");
+
+    json_each (i, list) {
+        struct field_path item = field_item(&at, i);
+        struct field_path name_at = field_child(&item, S("name"));
+        struct str name = json_str(json_getz(json_at(list, i), "name"));
+        if (!is_named(json_getz(old, "schedulingGates"), name))
+            field_forbidden(e, &name_at,
+                            "only deletion is allowed, but found new scheduling gate "
+                            "'%.*s'",
+                            STR_ARG(name));
+    }
+}
+
+static void check_deadline(struct field_errors *e, const struct field_path *spec_at,
+                           const struct json *spec, const struct json *old)
+{
+    struct field_path at = field_child(spec_at, S("activeDeadlineSeconds"));
+    const struct json *now = json_getz(spec, "activeDeadlineSeconds");
+    const struct json *was = json_getz(old, "activeDeadlineSeconds");
+
+    if (!json_has(was) || json_eq(now, was))
+        return;
+    if (!json_has(now))
+        field_invalid(e, &at, now, "must not update from a positive integer to nil value");
+    else if (json_i64(now, 0) > json_i64(was, 0))
+        field_invalid(e, &at, now, "must be less than or equal to previous value");
+}
+
+void pod_check(const struct schema_at *at)
+{
+    static const struct str free_fields[] = {S_INIT("activeDeadlineSeconds"),
+                                             S_INIT("tolerations"), S_INIT("schedulingGates")};
+    static const struct str while_gated[] = {S_INIT("nodeSelector"), S_INIT("affinity")};
+    struct field_path spec_at = field_child(NULL, S("spec"));
+    struct field_errors *e = at->errors;
+    const struct json *spec = json_getz(at->v, "spec"), *old = json_getz(at->old, "spec");
+    const struct json *as_was = spec;
+
+    if (!at->old || json_eq(spec, old))
+        return;
+    check_deadline(e, &spec_at, spec, old);
+    check_tolerations(e, &spec_at, spec, old);
+    check_gates(e, &spec_at, spec, old);
+    for (size_t i = 0; i < countof(free_fields); i++)
+        as_was = with_as(e->arena, as_was, old, free_fields[i]);
+    for (size_t i = 0; i < countof(while_gated) && json_len(json_getz(old, "schedulingGates"));
+         i++)
+        as_was = with_as(e->arena, as_was, old, while_gated[i]);
+    as_was = with_images(e->arena, as_was, old, S("containers"));
+    as_was = with_images(e->arena, as_was, old, S("initContainers"));
+    /* A binding writes the node's name, once; and a negative grace may become 1. */
+    if (!json_str(json_getz(old, "nodeName")).len)
+        as_was = with_as(e->arena, as_was, old, S("nodeName"));
+    if (json_i64(json_getz(old, "terminationGracePeriodSeconds"), 0) < 0 &&
+        json_i64(json_getz(spec, "terminationGracePeriodSeconds"), 0) == 1)
+        as_was = with_as(e->arena, as_was, old, S("terminationGracePeriodSeconds"));
+    if (!json_eq(as_was, old))
+        field_forbidden(e, &spec_at,
+                        "pod updates may not change fields other than "
+                        "`spec.containers[*].image`, `spec.initContainers[*].image`, "
+                        "`spec.activeDeadlineSeconds`, `spec.tolerations` (only additions to "
+                        "existing tolerations), `spec.terminationGracePeriodSeconds` (allow it "
+                        "to be set to 1 if it was previously negative)");
+}
