@@ -112,7 +112,7 @@ void validate(struct arena *a, const struct cel_env *env, struct node *root, str
 struct cel_range estimate(struct arena *a, const struct cel_env *env, struct node *root,
                           const struct cel_size_hook *sizes);
 struct cel_program *plan(const struct cel_env *env, struct node *root, int n_locals,
-                         struct str text, struct report *r);
+                         struct str text, struct arena *scratch, struct report *r);
 void unparse(struct buf *out, const struct node *n);
 
 /* ---- making nodes ---- */

@@ -172,6 +172,11 @@ void cel_device_done(struct arena *a, struct cel_device *d)
     d->index = index;
 }
 
+static inline bool is_text(struct str x, struct str y)
+{
+    return x.len == y.len && bytes_eq(x.at, y.at, x.len);
+}
+
 struct cel_value cel_device_slot(const struct cel_device *d, const struct cel_slot *s)
 {
     bool is_capacity = s->kind == CEL_SLOT_CAPACITY;
@@ -188,7 +193,7 @@ struct cel_value cel_device_slot(const struct cel_device *d, const struct cel_sl
             continue;
         const struct cel_attribute *at =
             is_capacity ? &d->capacities[i - d->n_attributes] : &d->attributes[i];
-        if (at->hash == s->hash && str_eq(at->name, s->name) && str_eq(at->domain, s->domain))
+        if (at->hash == s->hash && is_text(at->name, s->name) && is_text(at->domain, s->domain))
             return is_of_kind(at->value, s->value_kind) ? at->value : (struct cel_value){0};
     }
     return (struct cel_value){0};

@@ -88,7 +88,7 @@ static struct cel_value read_lazy(struct ctx *c, uint32_t local)
     return c->locals[local];
 }
 
-struct cel_value slot_value(struct ctx *c, uint32_t slot)
+static inline struct cel_value slot_value(struct ctx *c, uint32_t slot)
 {
     if (c->slots)
         return c->slots[slot];
@@ -259,7 +259,19 @@ static struct cel_value eval_logic(struct ctx *c, const struct op *op, bool deci
     struct cel_value stop = {0};
 
     for (uint32_t i = 0; i < op->n; i++) {
-        struct cel_value v = eval(c, &op->args[i]);
+        const struct op *arg = &op->args[i];
+        struct cel_value v;
+        uint64_t cost;
+        bool b;
+        if (arg->code == OP_SLOT_CMP && !c->trace &&
+            slot_cmp_fast(arg->cmp, slot_value(c, arg->cmp->slot), &b, &cost)) {
+            if (charge(c, cost))
+                return c->stop;
+            if (b == decides)
+                return cel_bool(b);
+            continue;
+        }
+        v = eval(c, arg);
         if (likely(v.kind == CEL_BOOL)) {
             if (v.b == decides)
                 return v;
@@ -358,50 +370,30 @@ static struct cel_value eval_neg(struct ctx *c, const struct op *op)
 
 /* ---- slots ---- */
 
-static inline bool compare_ints(enum op_code op, int64_t x, int64_t y)
-{
-    switch (op) {
-    case OP_EQ:
-        return x == y;
-    case OP_NE:
-        return x != y;
-    case OP_LT:
-        return x < y;
-    case OP_LE:
-        return x <= y;
-    case OP_GT:
-        return x > y;
-    default:
-        return x >= y;
-    }
-}
-
 /* The comparison of a slot's value, and what it costs in all. */
 struct cel_value slot_compare(struct ctx *c, const struct slot_cmp *cmp, struct cel_value v,
                               uint64_t *cost)
 {
-    *cost = cmp->chain_cost;
-    if (likely(v.kind == cmp->constant.kind)) {
-        if (v.kind == CEL_STRING && cmp->op <= OP_NE) {
-            bool is_same = v.len == cmp->constant.len &&
-                           (v.s == cmp->constant.s || memcmp(v.s, cmp->constant.s, v.len) == 0);
-            uint64_t n = v.form & CEL_ASCII ? v.len : string_size(v);
-            *cost += (MIN(n, (uint64_t)cmp->size) + 9) / 10;
-            return cel_bool(is_same == (cmp->op == OP_EQ));
-        }
-        if (v.kind == CEL_INT) {
-            *cost += 1;
-            return cel_bool(compare_ints((enum op_code)cmp->op, v.i, cmp->constant.i));
-        }
-    }
     struct cel_value args[] = {v, cmp->constant}, r;
+    bool is_true;
+
+    if (slot_cmp_fast(cmp, v, &is_true, cost))
+        return cel_bool(is_true);
     if (v.kind == CEL_ABSENT)
         r = args[0] = cel_fail_name(CEL_E_NO_KEY, c->p->slots[cmp->slot].name);
     else if (cel_is_stop(v))
         r = v;
+    else if (cmp->is_call && v.kind != cmp->constant.kind)
+        r = cel_fail_name(CEL_E_NO_OVERLOAD,
+                          cmp->op == OP_GT ? S("isGreaterThan") : S("isLessThan"));
+    else if (cmp->is_call)
+        r = cel_bool(order_is((enum op_code)cmp->op,
+                              v.kind == CEL_SEMVER
+                                  ? semver_cmp(v.semver, cmp->constant.semver)
+                                  : quantity_cmp(v.quantity, cmp->constant.quantity)));
     else
         r = apply(c, (enum op_code)cmp->op, v, cmp->constant);
-    *cost += binary_cost(cmp->rule, args);
+    *cost = cmp->chain_cost + (cmp->is_call ? 1 : binary_cost(cmp->rule, args));
     return r;
 }
 
@@ -1020,23 +1012,36 @@ void ctx_init(struct ctx *c, const struct cel_program *p, struct cel_run *run,
 
 #define STACK_LOCALS 16
 
+static inline struct cel_value run_root(struct ctx *c)
+{
+    struct cel_value v = c->device && c->device->broken.kind != CEL_ABSENT
+                             ? c->device->broken
+                             : eval(c, &c->p->root);
+
+    c->run->cost = c->cost;
+    return is_stopped(c) ? c->stop : v;
+}
+
+/* Loops have variables; the frame is larger. */
+static __attribute__((noinline)) struct cel_value run_with_locals(struct ctx *c)
+{
+    struct cel_value locals[STACK_LOCALS];
+
+    c->locals = c->p->n_locals > STACK_LOCALS
+                    ? arena_array(c->arena, struct cel_value, c->p->n_locals)
+                    : locals;
+    return run_root(c);
+}
+
 struct cel_value program_run(const struct cel_program *p, struct cel_run *run,
                              const struct cel_value *slots, struct trace *trace)
 {
-    struct cel_value locals[STACK_LOCALS], v;
     struct ctx c;
 
-    ctx_init(&c, p, run,
-             p->n_locals > STACK_LOCALS ? arena_array(run->arena, struct cel_value, p->n_locals)
-                                        : locals);
+    ctx_init(&c, p, run, NULL);
     c.slots = slots;
     c.trace = trace;
-    if (c.device && c.device->broken.kind != CEL_ABSENT)
-        v = c.device->broken;
-    else
-        v = eval(&c, &p->root);
-    run->cost = c.cost;
-    return is_stopped(&c) ? c.stop : v;
+    return p->n_locals ? run_with_locals(&c) : run_root(&c);
 }
 
 struct cel_value cel_eval(const struct cel_program *p, struct cel_run *run)

@@ -27,41 +27,23 @@ static void keep(uint8_t *out, struct cel_value v)
     *out = CEL_MATCH_ERROR;
 }
 
-/* slot == text and slot != text. */
-static void compare_texts(struct batch *b, const struct slot_cmp *cmp)
-{
-    const struct cel_value *column = b->columns[cmp->slot];
-    const char *want = cmp->constant.s;
-    uint32_t len = cmp->constant.len;
-    bool is_eq = cmp->op == OP_EQ;
-    uint64_t cost;
-
-    for (size_t i = 0; i < b->n; i++) {
-        if (b->out[i] == CEL_MATCH_NO)
-            continue;
-        struct cel_value v = column[i];
-        if (likely(v.kind == CEL_STRING)) {
-            bool is_same = v.len == len && (v.s == want || memcmp(v.s, want, len) == 0);
-            if (is_same != is_eq)
-                b->out[i] = CEL_MATCH_NO;
-            continue;
-        }
-        keep(&b->out[i], slot_compare(b->c, cmp, v, &cost));
-    }
-}
-
+/* Of the usual kinds without a call a row. */
 static void compare(struct batch *b, const struct slot_cmp *cmp)
 {
     const struct cel_value *column = b->columns[cmp->slot];
     uint64_t cost;
+    bool is_true;
 
-    if (cmp->constant.kind == CEL_STRING && cmp->op <= OP_NE) {
-        compare_texts(b, cmp);
-        return;
+    for (size_t i = 0; i < b->n; i++) {
+        if (b->out[i] == CEL_MATCH_NO)
+            continue;
+        if (likely(slot_cmp_fast(cmp, column[i], &is_true, &cost))) {
+            if (!is_true)
+                b->out[i] = CEL_MATCH_NO;
+            continue;
+        }
+        keep(&b->out[i], slot_compare(b->c, cmp, column[i], &cost));
     }
-    for (size_t i = 0; i < b->n; i++)
-        if (b->out[i] != CEL_MATCH_NO)
-            keep(&b->out[i], slot_compare(b->c, cmp, column[i], &cost));
 }
 
 static void read(struct batch *b, uint32_t slot, bool is_test)

@@ -8,7 +8,8 @@
 #include "cel/plan_priv.h"
 
 struct planner {
-    struct arena *a; /* the program's */
+    struct arena *a;       /* the program's */
+    struct arena *scratch; /* gone when the program is made */
     struct cel_program *p;
     const struct cel_env *env;
     struct report *report;
@@ -20,6 +21,21 @@ static void plan_node(struct planner *p, const struct node *n, struct op *out);
 static struct op *new_ops(struct planner *p, size_t n)
 {
     return arena_array(p->a, struct op, MAX(n, (size_t)1));
+}
+
+/* Operands that may be folded away; kept by keep_ops() where they are not. */
+static struct op *scratch_ops(struct planner *p, size_t n)
+{
+    return arena_array(p->scratch, struct op, MAX(n, (size_t)1));
+}
+
+static const struct op *keep_ops(struct planner *p, const struct op *ops, size_t n)
+{
+    struct op *copy = new_ops(p, n);
+
+    if (n)
+        memcpy(copy, ops, n * sizeof(*ops));
+    return copy;
 }
 
 static void set(struct op *out, enum op_code code, const struct node *n)
@@ -100,13 +116,13 @@ static struct attr *attr_grow(struct planner *p, const struct op *op)
 {
     const struct attr *old = op->code == OP_ATTR ? op->attr : NULL;
     uint32_t n = old ? old->n : 0;
-    struct attr *attr = arena_alloc(p->a, sizeof(*attr) + (n + 1) * sizeof(attr->quals[0]),
-                                    _Alignof(struct attr));
+    struct attr *attr = arena_alloc(
+        p->scratch, sizeof(*attr) + (n + 1) * sizeof(attr->quals[0]), _Alignof(struct attr));
 
     if (old) {
         memcpy(attr, old, sizeof(*attr) + n * sizeof(attr->quals[0]));
     } else {
-        attr->root = arena_copy(p->a, op);
+        attr->root = arena_copy(p->scratch, op);
     }
     attr->n = n + 1;
     return attr;
@@ -137,7 +153,7 @@ static uint32_t slot_index(struct planner *p, struct cel_slot slot)
     slot.domain = str_copy(p->a, slot.domain);
     slot.name = str_copy(p->a, slot.name);
     slot.hash = device_hash(slot.domain, slot.name);
-    vec_push_in(p->a, &p->slots, slot);
+    vec_push_in(p->scratch, &p->slots, slot);
     return (uint32_t)p->slots.len - 1;
 }
 
@@ -238,10 +254,32 @@ static bool plan_slot_in(struct planner *p, const struct node *n, const struct o
     return true;
 }
 
+/* A chain as the program keeps it. */
+static void keep_attr(struct planner *p, struct op *op)
+{
+    const struct attr *old = op->attr;
+    size_t size = sizeof(*old) + old->n * sizeof(old->quals[0]);
+    struct attr *attr = arena_alloc(p->a, size, _Alignof(struct attr));
+
+    memcpy(attr, old, size);
+    attr->root = arena_copy(p->a, old->root);
+    for (uint32_t i = 0; i < attr->n; i++)
+        attr->quals[i].key = keep(p, attr->quals[i].key);
+    op->attr = attr;
+}
+
+/* To be called once for each operation that is part of the program. */
+static void settle(struct planner *p, struct op *op)
+{
+    settle_slot(p, op);
+    if (op->code == OP_ATTR)
+        keep_attr(p, op);
+}
+
 static void settle_all(struct planner *p, struct op *args, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        settle_slot(p, &args[i]);
+        settle(p, &args[i]);
 }
 
 /* ---- selections ---- */
@@ -257,11 +295,11 @@ static void plan_select(struct planner *p, const struct node *n, struct op *out)
     plan_node(p, n->target, &target);
     if (p->env->knows_keywords && n->target->type && n->target->type->kind == CEL_T_STRUCT &&
         !cel_type_field(n->target->type, name)) {
-        struct str escaped = str_printf(p->a, "__%.*s__", STR_ARG(name));
+        struct str escaped = str_printf(p->scratch, "__%.*s__", STR_ARG(name));
         if (cel_type_field(n->target->type, escaped))
             name = escaped;
     }
-    q.key = cel_text(str_copy(p->a, name));
+    q.key = cel_text(name);
     plan_chain(p, n, &target, q, out);
 }
 
@@ -271,11 +309,11 @@ static void plan_index(struct planner *p, const struct node *n, bool is_opt, str
     struct qualifier q = {.is_opt = is_opt};
 
     plan_node(p, n->args[0], &target);
-    plan_node(p, n->args[1], &key);
-    if (is_const(&key) && key.n == 0) {
-        q.key = key.value;
+    if (n->args[1]->kind == N_CONST) {
+        q.key = n->args[1]->value;
     } else {
-        settle_slot(p, &key);
+        plan_node(p, n->args[1], &key);
+        settle(p, &key);
         q.op = arena_copy(p->a, &key);
     }
     plan_chain(p, n, &target, q, out);
@@ -319,8 +357,8 @@ static void plan_literal(struct planner *p, const struct node *n, struct op *out
 {
     bool is_map = n->kind == N_MAP, has_opt = false;
     size_t n_args = is_map ? 2 * (size_t)n->n : n->n;
-    struct op *args = new_ops(p, n_args);
-    bool *opts = arena_array(p->a, bool, MAX(n->n, 1u));
+    struct op *args = scratch_ops(p, n_args);
+    bool *opts = arena_array(p->scratch, bool, MAX(n->n, 1u));
     struct list_info info = {0};
 
     for (uint32_t i = 0; i < n->n; i++) {
@@ -335,8 +373,9 @@ static void plan_literal(struct planner *p, const struct node *n, struct op *out
         return;
     set(out, is_map ? OP_MAP : OP_LIST, n);
     out->n = n->n;
-    out->args = args;
-    info.is_opt = has_opt ? opts : NULL;
+    out->args = keep_ops(p, args, n_args);
+    if (has_opt)
+        info.is_opt = memcpy(arena_array(p->a, bool, n->n), opts, n->n);
     out->list = arena_copy(p->a, &info);
 }
 
@@ -423,7 +462,7 @@ static struct op *plan_terms(struct planner *p, const struct node *n, struct str
         return plan_terms(p, n->args[1], name, out);
     }
     plan_node(p, n, out);
-    settle_slot(p, out);
+    settle(p, out);
     return out + 1;
 }
 
@@ -476,6 +515,29 @@ static bool fold_conversion(struct planner *p, const struct node *n, const struc
     return true;
 }
 
+/* quantity("1Ki"), ip("::1") and their kin: made once, charged each time as if they were not.
+ */
+static bool make_beforehand(struct planner *p, const struct node *n, const struct op *call,
+                            struct op *out)
+{
+    struct cel_run run = {.arena = p->a, .limit = UINT32_MAX};
+    struct ctx c;
+
+    if (n->n_overloads != 1 || !n->overloads[0]->row ||
+        n->overloads[0]->row->lib == LIB_K8S_AUTHZ || n->type->kind != CEL_T_OPAQUE)
+        return false;
+    for (uint32_t i = 0; i < n->n; i++)
+        if (!is_const(&call->args[i]))
+            return false;
+    ctx_init(&c, p->p, &run, NULL);
+    struct cel_value v = eval(&c, call);
+    if (v.kind < CEL_QUANTITY || v.kind > CEL_FORMAT || c.cost > UINT32_MAX)
+        return false;
+    set_const(p, n, v, (uint32_t)c.cost, out);
+    out->is_folded = false;
+    return true;
+}
+
 static bool is_pattern_function(const struct function *f)
 {
     return str_eqz(f->name, "matches") || str_eqz(f->name, "find") ||
@@ -507,7 +569,7 @@ static void plan_call(struct planner *p, const struct node *n, const struct op *
 {
     struct call_info info = {.function = n->function, .n_overloads = n->n_overloads};
     const struct overload **copy =
-        arena_array(p->a, const struct overload *, MAX(n->n_overloads, 1u));
+        arena_array(p->scratch, const struct overload *, MAX(n->n_overloads, 1u));
 
     for (uint32_t i = 0; i < n->n_overloads; i++)
         copy[i] = n->overloads[i];
@@ -517,7 +579,20 @@ static void plan_call(struct planner *p, const struct node *n, const struct op *
     out->n = n->n;
     out->args = args;
     out->cost = (uint8_t)cost_rule(p->env, n->function, n->overloads, n->n_overloads);
-    out->call = arena_copy(p->a, &info);
+    out->call = arena_copy(p->scratch, &info);
+}
+
+static const struct call_info *keep_call(struct planner *p, const struct call_info *call)
+{
+    struct call_info *copy = arena_new(p->a, struct call_info);
+    const struct overload **all =
+        arena_array(p->a, const struct overload *, MAX(call->n_overloads, 1u));
+
+    for (uint32_t i = 0; i < call->n_overloads; i++)
+        all[i] = call->overloads[i];
+    *copy = *call;
+    copy->overloads = all;
+    return copy;
 }
 
 /* `x in [constants]`, where the checker knows what both are. */
@@ -564,24 +639,35 @@ static bool plan_in_set(struct planner *p, const struct node *n, const struct op
     return true;
 }
 
+/* The comparison that a call is: isGreaterThan() and isLessThan() of a slot. */
+static int call_order(const struct node *n)
+{
+    if (str_eqz(n->name, "isGreaterThan"))
+        return OP_GT;
+    return str_eqz(n->name, "isLessThan") ? OP_LT : -1;
+}
+
 /* slot OP constant as one operation. */
-static bool plan_slot_cmp(struct planner *p, const struct node *n, enum op_code code,
+static bool plan_slot_cmp(struct planner *p, const struct node *n, int code,
                           const struct op *args, enum cost rule, struct op *out)
 {
     struct slot_cmp cmp = {.op = (uint8_t)code, .rule = (uint8_t)rule};
-
-    if (args[0].code != OP_SLOT || !is_folded(&args[1]) || code < OP_EQ || code > OP_GE)
-        return false;
     uint8_t kind = args[1].value.kind;
-    if (kind != CEL_STRING && kind != CEL_INT && kind != CEL_BOOL)
+
+    if (args[0].code != OP_SLOT || !is_const(&args[1]) || code < OP_EQ || code > OP_GE)
+        return false;
+    cmp.is_call = n->is_member;
+    if (cmp.is_call ? kind != CEL_QUANTITY && kind != CEL_SEMVER
+                    : kind != CEL_STRING && kind != CEL_INT && kind != CEL_BOOL)
         return false;
     cmp.constant = args[1].value;
     cmp.slot = (uint16_t)(args[0].n & 0xFFFF);
-    cmp.chain_cost = args[0].cost;
+    cmp.chain_cost = args[0].cost + args[1].n;
     cmp.size = (uint32_t)cel_size(cmp.constant);
+    cmp.full_cost = cmp.chain_cost + (rule == COST_ONE ? 1 : (cmp.size + 9) / 10);
     set(out, OP_SLOT_CMP, n);
     out->cmp = arena_copy(p->a, &cmp);
-    out->args = args;
+    out->args = keep_ops(p, args, 2);
     out->n = 2;
     return true;
 }
@@ -589,14 +675,16 @@ static bool plan_slot_cmp(struct planner *p, const struct node *n, enum op_code 
 static void plan_operator(struct planner *p, const struct node *n, enum op_code code,
                           struct op *out)
 {
-    struct op *args = new_ops(p, n->n);
+    struct op *args = scratch_ops(p, n->n);
     enum cost rule = cost_rule(p->env, n->function, n->overloads, n->n_overloads);
 
     for (uint32_t i = 0; i < n->n; i++)
         plan_node(p, n->args[i], &args[i]);
     if (code == OP_IN && (plan_in_set(p, n, args, out) || plan_slot_in(p, n, args, out))) {
-        if (out->code == OP_IN_SET)
-            settle_slot(p, args);
+        if (out->code == OP_IN_SET) {
+            settle(p, args);
+            out->args = keep_ops(p, args, 1);
+        }
         return;
     }
     settle_all(p, args, n->n);
@@ -604,7 +692,7 @@ static void plan_operator(struct planner *p, const struct node *n, enum op_code 
         return;
     set(out, code, n);
     out->n = n->n;
-    out->args = args;
+    out->args = keep_ops(p, args, n->n);
     out->cost = (uint8_t)rule;
 }
 
@@ -621,14 +709,16 @@ static void plan_function(struct planner *p, const struct node *n, struct op *ou
         out->type = n->constant->type;
         return;
     }
-    args = new_ops(p, n->n);
+    args = scratch_ops(p, n->n);
     for (uint32_t i = 0; i < n->n; i++)
         plan_node(p, n->args[i], &args[i]);
     settle_all(p, args, n->n);
     if (!n->function || n->n_overloads == 0) {
         plan_fail(p, n, n->function ? S("no such overload") : *name, out);
-        if (n->function)
-            out->code = OP_CALL, plan_call(p, n, args, out);
+        if (n->function) {
+            plan_call(p, n, keep_ops(p, args, n->n), out);
+            out->call = keep_call(p, out->call);
+        }
         return;
     }
     if (n->is_member && n->n == 2 && (str_eqz(*name, "or") || str_eqz(*name, "orValue"))) {
@@ -637,9 +727,16 @@ static void plan_function(struct planner *p, const struct node *n, struct op *ou
         out->n = str_eqz(*name, "orValue");
         return;
     }
+    if (n->is_member && n->n == 2 &&
+        plan_slot_cmp(p, n, call_order(n), args,
+                      cost_rule(p->env, n->function, n->overloads, n->n_overloads), out))
+        return;
     plan_call(p, n, args, &call);
-    if (!fold_conversion(p, n, &call, out))
+    if (!fold_conversion(p, n, &call, out) && !make_beforehand(p, n, &call, out)) {
         *out = call;
+        out->args = keep_ops(p, args, n->n);
+        out->call = keep_call(p, call.call);
+    }
 }
 
 static void plan_any_call(struct planner *p, const struct node *n, struct op *out)
@@ -668,7 +765,7 @@ static const struct op *plan_part(struct planner *p, const struct node *n)
         return NULL;
     op = new_ops(p, 1);
     plan_node(p, n, op);
-    settle_slot(p, op);
+    settle(p, op);
     return op;
 }
 
@@ -770,10 +867,10 @@ static const struct cel_type *copy_type(struct arena *a, const struct cel_type *
 #define PROGRAM_BLOCK 1024
 
 struct cel_program *plan(const struct cel_env *env, struct node *root, int n_locals,
-                         struct str text, struct report *r)
+                         struct str text, struct arena *scratch, struct report *r)
 {
     struct cel_program *p = mem_zero(1, sizeof(*p));
-    struct planner pl = {.p = p, .env = env, .report = r};
+    struct planner pl = {.p = p, .env = env, .report = r, .scratch = scratch};
     size_t n_issues = r->out->list.len;
 
     p->arena = arena_sized(PROGRAM_BLOCK);
@@ -788,8 +885,10 @@ struct cel_program *plan(const struct cel_env *env, struct node *root, int n_loc
     p->device_var = device ? device->index : -1;
     p->type = copy_type(&p->arena, root->type);
     plan_node(&pl, root, &p->root);
-    settle_slot(&pl, &p->root);
-    p->slots = pl.slots.at;
+    settle(&pl, &p->root);
+    if (pl.slots.len)
+        p->slots = memcpy(arena_array(&p->arena, struct cel_slot, pl.slots.len), pl.slots.at,
+                          pl.slots.len * sizeof(*p->slots));
     p->n_slots = (uint32_t)pl.slots.len;
     if (r->out->list.len != n_issues) {
         cel_program_free(p);

@@ -8,6 +8,7 @@
 #include "cel/device.h"
 #include "cel/env_priv.h"
 #include "cel/value_priv.h"
+#include "value/value.h"
 
 enum op_code {
     OP_CONST,
@@ -43,8 +44,7 @@ enum op_code {
     OP_FAIL,
     OP_SLOT,
     OP_SLOT_TEST, /* has() and `in` of a slot's name */
-    OP_SLOT_CMP,  /* slot OP constant */
-    OP_SLOT_CALL, /* slot.isGreaterThan(constant) and its kin */
+    OP_SLOT_CMP,  /* slot OP constant; slot.isGreaterThan(constant) */
     OP_ENUM,      /* E(x) of a strong enum */
 };
 
@@ -104,9 +104,12 @@ struct const_set {
 struct slot_cmp {
     struct cel_value constant;
     uint16_t slot;
-    uint8_t op;                /* enum op_code */
-    uint8_t rule;              /* of the cost: COST_EQUAL, COST_ORDER, COST_ONE */
-    uint32_t chain_cost, size; /* of the constant */
+    uint8_t op;          /* enum op_code: OP_EQ … OP_GE */
+    uint8_t rule;        /* of the cost: COST_EQUAL, COST_ORDER, COST_ONE */
+    bool is_call;        /* isGreaterThan() and isLessThan() of quantities and versions */
+    uint32_t chain_cost; /* of reading the slot and the constant */
+    uint32_t size;       /* of the constant */
+    uint32_t full_cost;  /* where both sides are as large */
 };
 
 struct op {
@@ -156,6 +159,83 @@ struct cel_program {
     bool test_is_free;
 };
 
+/* Equal bytes; short ones, which names are, without a call. */
+static inline bool bytes_eq(const char *x, const char *y, size_t n)
+{
+    uint64_t a, b, c, d;
+
+    if (x == y)
+        return true;
+    if (n > 16)
+        return memcmp(x, y, n) == 0;
+    if (n >= 8) {
+        memcpy(&a, x, 8), memcpy(&b, y, 8);
+        memcpy(&c, x + n - 8, 8), memcpy(&d, y + n - 8, 8);
+        return ((a ^ b) | (c ^ d)) == 0;
+    }
+    if (n >= 4) {
+        uint32_t e, f, g, h;
+        memcpy(&e, x, 4), memcpy(&f, y, 4);
+        memcpy(&g, x + n - 4, 4), memcpy(&h, y + n - 4, 4);
+        return ((e ^ f) | (g ^ h)) == 0;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (x[i] != y[i])
+            return false;
+    return true;
+}
+
+static inline bool order_is(enum op_code op, int order)
+{
+    switch (op) {
+    case OP_EQ:
+        return order == 0;
+    case OP_NE:
+        return order != 0;
+    case OP_LT:
+        return order < 0;
+    case OP_LE:
+        return order <= 0;
+    case OP_GT:
+        return order > 0;
+    default:
+        return order >= 0;
+    }
+}
+
+/* The usual comparisons of a slot's value; false: they need slot_compare(). */
+static inline bool slot_cmp_fast(const struct slot_cmp *cmp, struct cel_value v, bool *out,
+                                 uint64_t *cost)
+{
+    const struct cel_value *c = &cmp->constant;
+
+    if (unlikely(v.kind != c->kind))
+        return false;
+    *cost = cmp->full_cost;
+    switch (v.kind) {
+    case CEL_STRING:
+        if (cmp->op > OP_NE || !(v.form & CEL_ASCII))
+            return false;
+        if (v.len != c->len) {
+            *out = cmp->op == OP_NE;
+            *cost = cmp->chain_cost + (MIN(v.len, cmp->size) + 9) / 10;
+            return true;
+        }
+        *out = bytes_eq(v.s, c->s, v.len) == (cmp->op == OP_EQ);
+        return true;
+    case CEL_INT:
+        *out = order_is((enum op_code)cmp->op, (v.i > c->i) - (v.i < c->i));
+        return true;
+    case CEL_QUANTITY:
+        if (!cmp->is_call)
+            return false;
+        *out = order_is((enum op_code)cmp->op, quantity_cmp(v.quantity, c->quantity));
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* What one evaluation knows. */
 struct ctx {
     const struct cel_program *p;
@@ -193,7 +273,6 @@ struct cel_value value_select(struct arena *a, struct cel_value v, struct cel_va
 struct cel_value value_peek(struct arena *a, struct cel_value v, struct cel_value key,
                             bool is_field);
 bool set_has(const struct const_set *s, struct cel_value v);
-struct cel_value slot_value(struct ctx *c, uint32_t slot);
 /* {keys: values} with what the environment says of duplicates and odd keys. Pairs follow each
  * other. */
 struct cel_value map_literal(struct arena *a, const struct cel_env *env,

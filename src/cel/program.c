@@ -30,7 +30,7 @@ struct cel_program *cel_compile(const struct cel_env *env, struct str text,
     opts = opts ? opts : &defaults;
     struct node *root = front(&a, env, text, opts, &r, &n_locals);
     if (root)
-        p = plan(env, root, n_locals, text, &r);
+        p = plan(env, root, n_locals, text, &a, &r);
     if (p && !opts->is_unchecked)
         p->estimate = estimate(&a, env, root, opts->sizes.fn ? &opts->sizes : &env->sizes);
     report_done(&r);

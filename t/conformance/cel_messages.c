@@ -242,6 +242,12 @@ static const struct cel_field p3_fields[] = {
 ALL(p2, "proto2");
 ALL(p3, "proto3");
 
+/* cel-go's own tests call it so. */
+static const struct cel_type go_all = {.kind = CEL_T_STRUCT,
+                                       .name = S_INIT("google.expr.proto3.test.TestAllTypes"),
+                                       .n_fields = countof(p3_fields),
+                                       .fields = p3_fields};
+
 static const struct cel_field required_fields[] = {
     {.name = S_INIT("required_int32"),
      .type = &cel_type_int,
@@ -257,8 +263,8 @@ static const struct cel_type required = {.kind = CEL_T_STRUCT,
 void case_messages(struct cel_env *env)
 {
     static const struct cel_type *const types[] = {
-        &p2_all, &p2_tree, &p2_nested, &p2_enum, &p2_global, &required,
-        &p3_all, &p3_tree, &p3_nested, &p3_enum, &p3_global,
+        &p2_all, &p2_tree, &p2_nested, &p2_enum,   &p2_global, &required,
+        &go_all, &p3_all,  &p3_tree,   &p3_nested, &p3_enum,   &p3_global,
     };
 
     for (size_t i = 0; i < countof(types); i++)
