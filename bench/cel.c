@@ -192,13 +192,13 @@ static void declare(struct arena *a, struct cel_env *env, struct cel_value *vars
     static const struct {
         const char *name, *type;
     } names[] = {
-        {"i",      "int"                },
-        {"s",      "string"             },
-        {"name",   "string"             },
-        {"list",   "list(int)"          },
-        {"tags",   "list(string)"       },
-        {"labels", "map(string, string)"},
-        {"device", "map(string, dyn)"   },
+        {"i",       "int"                },
+        {"s",       "string"             },
+        {"name",    "string"             },
+        {"numbers", "list(int)"          },
+        {"tags",    "list(string)"       },
+        {"labels",  "map(string, string)"},
+        {"device",  "map(string, dyn)"   },
     };
     struct cel_value *ints = arena_array(a, struct cel_value, 100);
     struct cel_value *tags = arena_array(a, struct cel_value, 4);
