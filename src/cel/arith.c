@@ -347,6 +347,13 @@ struct cel_value value_select(struct arena *a, struct cel_value v, struct cel_va
 
 bool set_has(const struct const_set *s, struct cel_value v)
 {
+    if (v.kind == CEL_INT) {
+        for (uint32_t i = 0; i < s->n; i++)
+            if (s->items[i].kind == CEL_INT ? s->items[i].i == v.i
+                                            : cel_same(NULL, s->items[i], v))
+                return true;
+        return false;
+    }
     if (v.kind != CEL_STRING || s->is_plain) {
         for (uint32_t i = 0; i < s->n; i++)
             if (cel_same(NULL, s->items[i], v))

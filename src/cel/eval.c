@@ -7,6 +7,9 @@
  */
 #include "cel/trace_priv.h"
 
+/* Handlers stay functions of their own: the walk between them keeps a small frame. */
+#define outlined __attribute__((noinline))
+
 #define CHECK_EVERY 100 /* iterations between looks at the cancel flag and the memory used */
 
 static struct cel_value no_overload(void)
@@ -22,8 +25,10 @@ static inline bool charge(struct ctx *c, uint64_t n)
     c->cost += n;
     if (likely(c->cost <= c->limit))
         return false;
-    if (c->stop.kind == CEL_ABSENT)
+    if (c->stop.kind == CEL_ABSENT) {
         c->stop = cel_fail(CEL_E_COST);
+        c->stop_cost = c->cost;
+    }
     return true;
 }
 
@@ -65,13 +70,12 @@ static bool step(struct ctx *c)
 
 static struct cel_value resolve(struct ctx *c, const struct op *op);
 
-static struct cel_value read_var(struct ctx *c, const struct op *op)
+static inline struct cel_value read_var(struct ctx *c, const struct op *op)
 {
     struct cel_value v = {0};
 
-    if (c->p->device_var >= 0 || c->p->env->is_named)
-        if (device_has_var(c->p->env, op->n))
-            return device_value(c, op->n);
+    if (c->p->has_device && device_has_var(c->p->env, op->n))
+        return device_value(c, op->n);
     if (c->run->vars)
         v = c->run->vars[op->n];
     else if (c->run->var)
@@ -155,10 +159,49 @@ static struct cel_value test(struct ctx *c, struct cel_value v, struct cel_value
     return cel_bool(value_peek(c->arena, v, key, true).kind != CEL_ABSENT);
 }
 
+/* A member of a small map, found without a call. */
+static inline struct cel_value select_text(struct ctx *c, struct cel_value v,
+                                           const struct qualifier *q)
+{
+    if (v.kind == CEL_MAP && v.form == CEL_ARRAY && q->key.kind == CEL_STRING &&
+        !v.map->index) {
+        for (uint32_t i = 0; i < v.len; i++) {
+            const struct cel_entry *e = &v.map->entries[i];
+            if (e->key.len == q->key.len && e->key.kind == CEL_STRING &&
+                bytes_eq(e->key.s, q->key.s, q->key.len))
+                return e->value;
+        }
+    }
+    return value_select(c->arena, v, q->key, q->is_field);
+}
+
+/* Constant selections on a variable. */
+static inline struct cel_value resolve_plain(struct ctx *c, const struct attr *attr)
+{
+    struct cel_value v =
+        attr->root->code == OP_VAR ? read_var(c, attr->root) : c->locals[attr->root->n];
+    uint32_t i = 0;
+
+    for (; i < attr->n && !cel_is_stop(v); i++) {
+        if (unlikely(v.kind == CEL_OPTIONAL))
+            break;
+        v = select_text(c, v, &attr->quals[i]);
+    }
+    if (unlikely(i < attr->n && v.kind == CEL_OPTIONAL))
+        return (struct cel_value){0};
+    return charge_units(c, i) ? c->stop : v;
+}
+
 /* The chain's value, its own charge of 1 left out. */
-static struct cel_value resolve_attr(struct ctx *c, const struct op *op)
+static outlined struct cel_value resolve_attr(struct ctx *c, const struct op *op)
 {
     const struct attr *attr = op->attr;
+
+    if (likely(attr->is_plain)) {
+        struct cel_value plain = resolve_plain(c, attr);
+        if (plain.kind != CEL_ABSENT)
+            return plain;
+    }
     struct cel_value v =
         attr->root->code == OP_ATTR ? eval(c, attr->root) : resolve(c, attr->root);
     bool is_opt = false;
@@ -203,7 +246,7 @@ static struct cel_value resolve_attr(struct ctx *c, const struct op *op)
     return v;
 }
 
-static struct cel_value eval_cond(struct ctx *c, const struct op *op)
+static outlined struct cel_value eval_cond(struct ctx *c, const struct op *op)
 {
     struct cel_value v = eval(c, &op->args[0]);
 
@@ -241,7 +284,7 @@ static struct cel_value resolve(struct ctx *c, const struct op *op)
     }
 }
 
-static struct cel_value eval_attr(struct ctx *c, const struct op *op)
+static outlined struct cel_value eval_attr(struct ctx *c, const struct op *op)
 {
     struct cel_value v = resolve_attr(c, op);
 
@@ -251,10 +294,22 @@ static struct cel_value eval_attr(struct ctx *c, const struct op *op)
     return v;
 }
 
+/* eval() of what is most often a leaf. */
+static inline struct cel_value operand(struct ctx *c, const struct op *op)
+{
+    if (op->code == OP_CONST && op->n == 0)
+        return op->value;
+    if (op->code == OP_LOCAL && !c->trace && likely(c->cost < c->limit)) {
+        c->cost++;
+        return c->locals[op->n];
+    }
+    return eval(c, op);
+}
+
 /* ---- logic ---- */
 
 /* `&&` (decides at false) and `||` (decides at true). */
-static struct cel_value eval_logic(struct ctx *c, const struct op *op, bool decides)
+static outlined struct cel_value eval_logic(struct ctx *c, const struct op *op, bool decides)
 {
     struct cel_value stop = {0};
 
@@ -287,7 +342,7 @@ static struct cel_value eval_logic(struct ctx *c, const struct op *op, bool deci
     return stop.kind == CEL_ABSENT ? cel_bool(!decides) : stop;
 }
 
-static struct cel_value eval_not(struct ctx *c, const struct op *op)
+static outlined struct cel_value eval_not(struct ctx *c, const struct op *op)
 {
     struct cel_value v = eval(c, op->args);
 
@@ -344,22 +399,60 @@ static struct cel_value apply(struct ctx *c, enum op_code code, struct cel_value
     }
 }
 
-static struct cel_value eval_binary(struct ctx *c, const struct op *op)
+/* Two ints, the most frequent case by far; false: not this one. */
+static inline bool apply_ints(enum op_code code, int64_t x, int64_t y, struct cel_value *out)
 {
-    struct cel_value args[2], v;
+    int64_t r;
 
-    args[0] = eval(c, &op->args[0]);
-    args[1] = eval(c, &op->args[1]);
-    if (unlikely(cel_is_stop(args[0]) || cel_is_stop(args[1])))
-        v = first_stop(c, args[0], args[1]);
+    if (code >= OP_EQ && code <= OP_GE) {
+        *out = cel_bool(order_is(code, (x > y) - (x < y)));
+        return true;
+    }
+    if (code == OP_ADD && !__builtin_add_overflow(x, y, &r)) {
+        *out = cel_int(r);
+        return true;
+    }
+    if (code == OP_MUL && !__builtin_mul_overflow(x, y, &r)) {
+        *out = cel_int(r);
+        return true;
+    }
+    return false;
+}
+
+static outlined struct cel_value eval_binary_slow(struct ctx *c, const struct op *op,
+                                                  struct cel_value x, struct cel_value y)
+{
+    struct cel_value args[2] = {x, y}, v;
+
+    if (is_stopped(c))
+        return c->stop;
+    if (unlikely(cel_is_stop(x) || cel_is_stop(y)))
+        v = first_stop(c, x, y);
     else
-        v = apply(c, (enum op_code)op->code, args[0], args[1]);
+        v = apply(c, (enum op_code)op->code, x, y);
     if (charge(c, binary_cost(op->cost, args)))
         return c->stop;
     return v;
 }
 
-static struct cel_value eval_neg(struct ctx *c, const struct op *op)
+static outlined struct cel_value eval_binary(struct ctx *c, const struct op *op)
+{
+    struct cel_value x = operand(c, &op->args[0]), y = operand(c, &op->args[1]), v;
+
+    if (x.kind == CEL_STRING && y.kind == CEL_STRING && op->code <= OP_NE &&
+        (x.form & y.form & CEL_ASCII)) {
+        bool is_same = x.len == y.len && bytes_eq(x.s, y.s, x.len);
+        if (charge(c, (MIN(x.len, y.len) + 9) / 10))
+            return c->stop;
+        return cel_bool(is_same == (op->code == OP_EQ));
+    }
+    if (likely(x.kind == CEL_INT && y.kind == CEL_INT) &&
+        apply_ints((enum op_code)op->code, x.i, y.i, &v))
+        return charge_units(c, 1) ? c->stop : v;
+    return eval_binary_slow(c, op, x, y);
+}
+
+static outlined struct cel_value eval_neg(struct ctx *c, const struct op *op)
 {
     struct cel_value v = eval(c, op->args);
 
@@ -397,7 +490,7 @@ struct cel_value slot_compare(struct ctx *c, const struct slot_cmp *cmp, struct 
     return r;
 }
 
-static struct cel_value eval_slot_cmp(struct ctx *c, const struct op *op)
+static outlined struct cel_value eval_slot_cmp(struct ctx *c, const struct op *op)
 {
     uint64_t cost;
     struct cel_value v = slot_compare(c, op->cmp, slot_value(c, op->cmp->slot), &cost);
@@ -441,13 +534,13 @@ static uint64_t cost_of_call(const struct op *op, const struct cel_value *args,
     return call_cost((enum cost)op->cost, args, op->n, result);
 }
 
-static struct cel_value eval_call(struct ctx *c, const struct op *op)
+static outlined struct cel_value eval_call(struct ctx *c, const struct op *op)
 {
     struct cel_value args[MAX_ARGS], v = {0};
     bool is_strict = op->n > 2 || op->call->is_prepared_strict;
 
     for (uint32_t i = 0; i < op->n; i++) {
-        args[i] = eval(c, &op->args[i]);
+        args[i] = operand(c, &op->args[i]);
         if (unlikely(cel_is_stop(args[i]))) {
             if (is_stopped(c))
                 return c->stop;
@@ -467,7 +560,7 @@ static struct cel_value eval_call(struct ctx *c, const struct op *op)
 }
 
 /* `o.or(e)`, `o.orValue(e)`: e is evaluated only where o is empty. */
-static struct cel_value eval_or_else(struct ctx *c, const struct op *op)
+static outlined struct cel_value eval_or_else(struct ctx *c, const struct op *op)
 {
     struct cel_value v = eval(c, &op->args[0]);
 
@@ -491,7 +584,7 @@ static struct cel_value not_optional(struct ctx *c, const char *what, struct cel
                          what, STR_ARG(s));
 }
 
-static struct cel_value eval_list(struct ctx *c, const struct op *op)
+static outlined struct cel_value eval_list(struct ctx *c, const struct op *op)
 {
     struct cel_value *items = arena_array(c->arena, struct cel_value, MAX(op->n, 1u)), v = {0};
     uint32_t n = 0;
@@ -575,7 +668,7 @@ struct cel_value map_literal(struct arena *a, const struct cel_env *env,
     return cel_map_of(a, m.entries, m.n);
 }
 
-static struct cel_value eval_map(struct ctx *c, const struct op *op)
+static outlined struct cel_value eval_map(struct ctx *c, const struct op *op)
 {
     struct map_maker m = {arena_array(c->arena, struct cel_entry, MAX(op->n, 1u)), 0};
     struct cel_value key, v = {0};
@@ -607,7 +700,7 @@ static struct cel_value eval_map(struct ctx *c, const struct op *op)
                                                         : cel_map_of(c->arena, m.entries, m.n);
 }
 
-static struct cel_value eval_message(struct ctx *c, const struct op *op)
+static outlined struct cel_value eval_message(struct ctx *c, const struct op *op)
 {
     const struct cel_type *t = op->list->type;
     struct cel_value *fields =
@@ -636,7 +729,7 @@ static struct cel_value eval_message(struct ctx *c, const struct op *op)
                : message_make(c->arena, c->p->env, t, fields);
 }
 
-static struct cel_value eval_enum(struct ctx *c, const struct op *op)
+static outlined struct cel_value eval_enum(struct ctx *c, const struct op *op)
 {
     struct cel_value v = eval(c, op->args);
 
@@ -701,8 +794,8 @@ static void bind_vars(struct ctx *c, const struct fold_info *f, struct cel_value
 }
 
 /* `all` decides at false, `exists` at true. */
-static struct cel_value eval_quantifier(struct ctx *c, const struct fold_info *f,
-                                        struct cel_value range, bool decides)
+static outlined struct cel_value eval_quantifier(struct ctx *c, const struct fold_info *f,
+                                                 struct cel_value range, bool decides)
 {
     struct cel_value accu = cel_bool(!decides);
     uint64_t cond = decides ? 3 : 2;
@@ -733,8 +826,8 @@ static struct cel_value eval_quantifier(struct ctx *c, const struct fold_info *f
     return charge(c, 1) ? c->stop : accu;
 }
 
-static struct cel_value eval_exists_one(struct ctx *c, const struct fold_info *f,
-                                        struct cel_value range)
+static outlined struct cel_value eval_exists_one(struct ctx *c, const struct fold_info *f,
+                                                 struct cel_value range)
 {
     struct cel_value accu = cel_int(0);
 
@@ -776,7 +869,7 @@ static struct cel_value *loop_room(struct ctx *c, struct loop *l, bool is_map)
 }
 
 /* One step of map, filter and transformList. */
-static void collect(struct ctx *c, const struct fold_info *f, struct loop *l)
+static outlined void collect(struct ctx *c, const struct fold_info *f, struct loop *l)
 {
     bool is_filter = f->kind == FOLD_FILTER;
 
@@ -801,7 +894,8 @@ static void collect(struct ctx *c, const struct fold_info *f, struct loop *l)
     l->items[l->n++] = v;
 }
 
-static void insert(struct ctx *c, struct loop *l, struct cel_value key, struct cel_value value)
+static outlined void insert(struct ctx *c, struct loop *l, struct cel_value key,
+                            struct cel_value value)
 {
     struct map_maker m = {l->entries, l->n};
     struct str s;
@@ -816,7 +910,7 @@ static void insert(struct ctx *c, struct loop *l, struct cel_value key, struct c
 }
 
 /* One step of transformMap and transformMapEntry. */
-static void collect_entry(struct ctx *c, const struct fold_info *f, struct loop *l)
+static outlined void collect_entry(struct ctx *c, const struct fold_info *f, struct loop *l)
 {
     struct cel_value v;
 
@@ -849,8 +943,8 @@ static void collect_entry(struct ctx *c, const struct fold_info *f, struct loop 
         insert(c, l, cel_key(c->arena, v, i), map_value(c->arena, v, i));
 }
 
-static struct cel_value eval_collector(struct ctx *c, const struct fold_info *f,
-                                       struct cel_value range)
+static outlined struct cel_value eval_collector(struct ctx *c, const struct fold_info *f,
+                                                struct cel_value range)
 {
     bool is_map = f->kind == FOLD_TO_MAP || f->kind == FOLD_TO_ENTRIES;
     struct loop l = {0};
@@ -886,7 +980,7 @@ static struct cel_value eval_collector(struct ctx *c, const struct fold_info *f,
     return is_map ? cel_map_of(c->arena, l.entries, l.n) : cel_list(l.items, l.n);
 }
 
-static struct cel_value eval_fold(struct ctx *c, const struct op *op)
+static outlined struct cel_value eval_fold(struct ctx *c, const struct op *op)
 {
     const struct fold_info *f = op->fold;
     struct cel_value range;
@@ -914,7 +1008,7 @@ static struct cel_value eval_fold(struct ctx *c, const struct op *op)
     }
 }
 
-static struct cel_value eval_block(struct ctx *c, const struct op *op)
+static outlined struct cel_value eval_block(struct ctx *c, const struct op *op)
 {
     for (uint32_t i = 0; i < op->block->n; i++)
         c->locals[op->block->locals[i]] = (struct cel_value){0};
@@ -1018,7 +1112,8 @@ static inline struct cel_value run_root(struct ctx *c)
                              ? c->device->broken
                              : eval(c, &c->p->root);
 
-    c->run->cost = c->cost;
+    bool is_over = c->stop.kind == CEL_ERROR && c->stop.form == CEL_E_COST;
+    c->run->cost = is_over ? c->stop_cost : c->cost;
     return is_stopped(c) ? c->stop : v;
 }
 

@@ -263,8 +263,12 @@ static void keep_attr(struct planner *p, struct op *op)
 
     memcpy(attr, old, size);
     attr->root = arena_copy(p->a, old->root);
-    for (uint32_t i = 0; i < attr->n; i++)
-        attr->quals[i].key = keep(p, attr->quals[i].key);
+    attr->is_plain = old->root->code == OP_VAR || old->root->code == OP_LOCAL;
+    for (uint32_t i = 0; i < attr->n; i++) {
+        struct qualifier *q = &attr->quals[i];
+        q->key = keep(p, q->key);
+        attr->is_plain &= !q->op && !q->is_opt && !q->is_test;
+    }
     op->attr = attr;
 }
 
@@ -880,6 +884,7 @@ struct cel_program *plan(const struct cel_env *env, struct node *root, int n_loc
     p->n_locals = (uint32_t)n_locals;
     p->limit = env->limit;
     p->test_is_free = env->test_is_free;
+    p->has_device = env->is_device || env->is_named;
     p->lazies = arena_array(&p->arena, const struct op *, (size_t)MAX(n_locals, 1));
     const struct env_var *device = env->is_device ? env_var(env, S("device")) : NULL;
     p->device_var = device ? device->index : -1;

@@ -68,6 +68,7 @@ struct attr {
     const struct op *root;
     uint32_t n;
     bool has_opt;
+    bool is_plain; /* constant selections on a variable: nothing optional, no test */
     struct qualifier quals[];
 };
 
@@ -157,33 +158,8 @@ struct cel_program {
     VEC(struct str) used;         /* variables; in the arena */
     uint64_t limit;
     bool test_is_free;
+    bool has_device; /* variables may be the device's */
 };
-
-/* Equal bytes; short ones, which names are, without a call. */
-static inline bool bytes_eq(const char *x, const char *y, size_t n)
-{
-    uint64_t a, b, c, d;
-
-    if (x == y)
-        return true;
-    if (n > 16)
-        return memcmp(x, y, n) == 0;
-    if (n >= 8) {
-        memcpy(&a, x, 8), memcpy(&b, y, 8);
-        memcpy(&c, x + n - 8, 8), memcpy(&d, y + n - 8, 8);
-        return ((a ^ b) | (c ^ d)) == 0;
-    }
-    if (n >= 4) {
-        uint32_t e, f, g, h;
-        memcpy(&e, x, 4), memcpy(&f, y, 4);
-        memcpy(&g, x + n - 4, 4), memcpy(&h, y + n - 4, 4);
-        return ((e ^ f) | (g ^ h)) == 0;
-    }
-    for (size_t i = 0; i < n; i++)
-        if (x[i] != y[i])
-            return false;
-    return true;
-}
 
 static inline bool order_is(enum op_code op, int order)
 {
@@ -247,6 +223,7 @@ struct ctx {
     uint64_t cost, limit;
     uint64_t steps;
     size_t memory;
+    uint64_t stop_cost;    /* where the limit was crossed */
     struct cel_value stop; /* an error nothing absorbs; CEL_ABSENT: none */
     struct trace *trace;
 };

@@ -167,12 +167,12 @@ struct cel_value cel_map_of(struct arena *a, const struct cel_entry *entries, si
 }
 
 /* Keys of the very same kind; whole numbers by value. */
-static bool key_eq(struct cel_value x, struct cel_value y)
+static inline bool key_eq(struct cel_value x, struct cel_value y)
 {
     if (x.kind != y.kind)
         return false;
     if (x.kind == CEL_STRING || x.kind == CEL_BYTES)
-        return x.len == y.len && (x.len == 0 || memcmp(x.s, y.s, x.len) == 0);
+        return x.len == y.len && bytes_eq(x.s, y.s, x.len);
     if (x.kind == CEL_BOOL)
         return x.b == y.b;
     if (x.kind == CEL_INT || x.kind == CEL_UINT)
@@ -234,6 +234,9 @@ static bool as_uint(struct cel_value v, struct cel_value *out)
 struct cel_value cel_get(struct arena *a, struct cel_value map, struct cel_value key)
 {
     struct cel_value v = {0}, other;
+
+    if (likely(key.kind == CEL_STRING))
+        return get_exact(a, map, key);
 
     if (key.kind != CEL_DOUBLE)
         v = get_exact(a, map, key);
@@ -429,7 +432,7 @@ static bool same_kind_equal(struct arena *a, struct cel_value x, struct cel_valu
         return x.b == y.b;
     case CEL_STRING:
     case CEL_BYTES:
-        return x.len == y.len && (x.len == 0 || memcmp(x.s, y.s, x.len) == 0);
+        return x.len == y.len && bytes_eq(x.s, y.s, x.len);
     case CEL_TYPE:
         return x.type == y.type || str_eq(x.type->name, y.type->name);
     case CEL_TIMESTAMP:
