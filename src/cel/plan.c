@@ -727,7 +727,7 @@ static void plan_function(struct planner *p, const struct node *n, struct op *ou
     }
     if (n->is_member && n->n == 2 && (str_eqz(*name, "or") || str_eqz(*name, "orValue"))) {
         set(out, OP_OR_ELSE, n);
-        out->args = args;
+        out->args = keep_ops(p, args, 2);
         out->n = str_eqz(*name, "orValue");
         return;
     }
