@@ -417,12 +417,13 @@ static const struct json *merge(struct work *k, struct str id, const struct json
                                 struct err *err)
 {
     struct managers_write w = write_of(k, id, live, k->w->force);
+    static const struct json empty = {.type = JSON_OBJECT};
     struct conflicts conflicts = {0};
     struct err why = {0};
     const struct json *next = managers_apply(k->a, &w, config, &k->managers, &conflicts, &why);
 
     if (next)
-        return next;
+        return json_has(next) ? next : &empty;
     if (why.code == ERR_CONFLICT && str_eq(k->w->manager, S(KUBECTL)) &&
         are_own(k, live, &conflicts)) {
         w.force = true;

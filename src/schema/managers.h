@@ -53,7 +53,8 @@ struct managers_write {
 int managers_update(struct arena *a, const struct managers_write *w, const struct json *next,
                     struct managers *managers, struct err *err);
 
-/* The object after an apply of `config`; the live node itself where nothing changes. NULL:
+/* The object after an apply of `config`; the live node itself where nothing changes, null (the
+ * JSON value) where nothing is left of it. NULL:
  * managers as before; ERR_CONFLICT with `conflicts` filled where it is not forced. */
 const struct json *managers_apply(struct arena *a, const struct managers_write *w,
                                   const struct json *config, struct managers *managers,
