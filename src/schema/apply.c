@@ -467,10 +467,11 @@ const struct json *apply_config(struct arena *a, const struct apply_write *w,
     strip(&k, e.id);
     if (str_eq(w->manager, S(KUBECTL)) && last_applied(before).len)
         next = with_last_applied(&k, next, config);
-    if (next != before && !json_eq(next, before)) {
-        put = managed_find(&k.managed, e.id);
-        put->time = time_text(a, w->now);
+    if (next == before || json_eq(next, before)) {
+        next = with_managed(&k, next);
+        return live && json_eq(next, live) ? live : next;
     }
-    next = with_managed(&k, next);
-    return live && json_eq(next, live) ? live : next;
+    put = managed_find(&k.managed, e.id);
+    put->time = time_text(a, w->now);
+    return with_managed(&k, next);
 }

@@ -5,11 +5,18 @@
 
 #define ANCIENT "ancient-changes"
 
-struct str managed_id(struct arena *a, struct str manager, bool is_apply,
-                      struct str subresource, struct str version)
+struct str managed_id(struct arena *a, struct str manager, bool is_apply, struct str subresource,
+                      struct str version)
 {
-    return str_printf(a, "%c\n%.*s\n%.*s\n%.*s", is_apply ? 'A' : 'U', STR_ARG(manager),
-                      STR_ARG(is_apply ? S("") : version), STR_ARG(subresource));
+    struct buf b = buf_in(a, manager.len + subresource.len + version.len + 4);
+
+    buf_byte(&b, is_apply ? 'A' : 'U');
+    buf_add(&b, manager);
+    buf_byte(&b, '\n');
+    buf_add(&b, is_apply ? S("") : version);
+    buf_byte(&b, '\n');
+    buf_add(&b, subresource);
+    return buf_str(&b);
 }
 
 struct managed_entry *managed_find(struct managed *m, struct str id)
@@ -153,7 +160,7 @@ static struct sorted *sorted_managers(struct arena *a, struct managed *m,
         const struct manager *x = &managers->list.at[i];
         const struct managed_entry *e = managed_find(m, x->id);
         assert(e);
-        out[i] = (struct sorted){x, e, seconds_of(e)};
+        out[i] = (struct sorted){x, e, managers->list.len > 1 ? seconds_of(e) : 0};
     }
     sort_stable(out, managers->list.len, sizeof(*out), by_place);
     return out;
