@@ -5,8 +5,8 @@
 
 #define ANCIENT "ancient-changes"
 
-struct str managed_id(struct arena *a, struct str manager, bool is_apply, struct str subresource,
-                      struct str version)
+struct str managed_id(struct arena *a, struct str manager, bool is_apply,
+                      struct str subresource, struct str version)
 {
     struct buf b = buf_in(a, manager.len + subresource.len + version.len + 4);
 

@@ -14,6 +14,7 @@ TEST(json_parse)
         {"short escapes",                                      "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"\\\"\\\\/\\b\\f\\n\\r\\t\"" },
         {"an escape far in",                                   "\"0123456789abcdef\\u0041\"",    "\"0123456789abcdefA\""        },
         {"a surrogate pair",                                   "\"\\ud83d\\ude00\"",             "\"\xF0\x9F\x98\x80\""         },
+        {"the first pair",                                     "\"\\ud800\\udc00\"",             "\"\xF0\x90\x80\x80\""         },
         {"a lone high surrogate",                              "\"\\ud83dx\"",                   "\"\xEF\xBF\xBDx\""            },
         {"a lone low surrogate",                               "\"\\ude00\"",                    "\"\xEF\xBF\xBD\""             },
         {"two high surrogates",                                "\"\\ud83d\\ud83d\\ude00\"",
