@@ -46,7 +46,7 @@ static struct box *new_box(struct keeper *k, struct str id)
     b->cgroup.fd = -1;
     b->log.fd = -1;
     for (int i = 0; i < N_TREES; i++)
-        b->cgroup.procs[i] = -1;
+        b->cgroup.tasks[i] = -1;
     for (int i = 0; i < 2; i++)
         b->pipes[i] = (struct box_pipe){
             .watched.type = WATCH_PIPE,

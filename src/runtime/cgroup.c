@@ -369,7 +369,7 @@ void cgroup_make(const struct cgroup_host *h, const char *id, const struct runti
 
     *out = (struct cgroup){.fd = -1};
     for (int t = 0; t < N_TREES; t++) {
-        out->procs[t] = -1;
+        out->tasks[t] = -1;
         if (!is_wanted(t, l) || !path_of(h, t, id, dir))
             continue;
         if (mkdir(dir, 0755) < 0 && errno != EEXIST) {
@@ -382,9 +382,11 @@ void cgroup_make(const struct cgroup_host *h, const char *id, const struct runti
             out->fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         } else {
             set_v1(t, dir, l);
-            char procs[CGROUP_PATH_MAX];
-            if (join(procs, dir, "cgroup.procs") == 0)
-                out->procs[t] = open(procs, O_WRONLY | O_CLOEXEC);
+            /* `tasks`, not cgroup.procs: a thread that moves itself alone waits for nobody,
+             * where a whole process waits some 10 ms for all processors. */
+            char tasks[CGROUP_PATH_MAX];
+            if (join(tasks, dir, "tasks") == 0)
+                out->tasks[t] = open(tasks, O_WRONLY | O_CLOEXEC);
         }
     }
 }
@@ -394,8 +396,8 @@ void cgroup_started(struct cgroup *c)
     close_fd(&c->fd);
     c->fd = -1;
     for (int t = 0; t < N_TREES; t++) {
-        close_fd(&c->procs[t]);
-        c->procs[t] = -1;
+        close_fd(&c->tasks[t]);
+        c->tasks[t] = -1;
     }
 }
 

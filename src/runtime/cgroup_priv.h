@@ -40,7 +40,7 @@ void cgroup_host_leave(struct cgroup_host *h);
 struct cgroup {
     uint8_t made;       /* a bit a tree */
     int fd;             /* of the v2 directory, for CLONE_INTO_CGROUP; -1 */
-    int procs[N_TREES]; /* cgroup.procs of the v1 trees, for the child to enter; -1 */
+    int tasks[N_TREES]; /* `tasks` of the v1 trees, for the child to enter; -1 */
 };
 
 /* Makes what the limits need. What cannot be made is left out and logged. */

@@ -121,9 +121,10 @@ static void take_signals(struct keeper *k)
     k->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     k->signals_watch.type = WATCH_SIGNALS;
     keeper_watch(k, k->signals, &k->signals_watch);
-    static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGXFSZ, SIGTSTP};
-    for (size_t i = 0; i < countof(ignored); i++)
-        signal(ignored[i], SIG_IGN);
+    for (int i = 1; i <= SIGRTMAX; i++)
+        signal(i, SIG_DFL); /* whoever started berth may have ignored some */
+    for (size_t i = 0; i < countof(spawn_ignored); i++)
+        signal(spawn_ignored[i], SIG_IGN);
 }
 
 /* More descriptors for us (three a container), the same for the children; not the first to go

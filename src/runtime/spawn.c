@@ -19,6 +19,8 @@
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
+const int spawn_ignored[SPAWN_N_IGNORED] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGXFSZ, SIGTSTP};
+
 /* What the child reads: C strings, made before the clone. */
 struct child {
     const struct spawn_env *env;
@@ -43,7 +45,7 @@ static no_return void stop(const struct child *c, enum spawn_stage stage, size_t
 static void enter_groups(const struct child *c)
 {
     for (int t = 0; t < N_TREES; t++)
-        if (c->cg->procs[t] >= 0 && write(c->cg->procs[t], "0", 1) < 0)
+        if (c->cg->tasks[t] >= 0 && write(c->cg->tasks[t], "0", 1) < 0)
             stop(c, SPAWN_CGROUP, (size_t)t);
 }
 
@@ -52,8 +54,8 @@ static void reset_signals(void)
     struct sigaction sa = {.sa_handler = SIG_DFL};
     sigset_t none;
 
-    for (int s = 1; s <= SIGRTMAX; s++)
-        sigaction(s, &sa, NULL);
+    for (size_t i = 0; i < countof(spawn_ignored); i++)
+        sigaction(spawn_ignored[i], &sa, NULL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }

@@ -36,6 +36,10 @@ struct spawn_env {
     bool reset_oom_score; /* ours is not what children should have */
 };
 
+/* Signals that the keeper ignores, and the child must not; all others have their default. */
+#define SPAWN_N_IGNORED 6
+extern const int spawn_ignored[SPAWN_N_IGNORED];
+
 /* The pid, or -1 with errno. `out` and `err` are the writing ends (or null_fd). */
 int spawn(const struct spawn_env *env, const struct runtime_spec *spec, const struct cgroup *cg,
           int out, int err, struct spawn_slot *slot);
