@@ -9,6 +9,10 @@
 #include <string.h>
 #include <time.h>
 
+/* The fortified headers make macros of these for clang. */
+#undef sprintf
+#undef vsprintf
+
 #pragma GCC poison strcpy strcat strncpy strncat sprintf vsprintf strtok gets atoi atol atoll  \
     atof
 #pragma GCC poison localtime gmtime ctime asctime rand srand
