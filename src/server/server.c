@@ -128,3 +128,14 @@ void server_tap(struct server *s, server_tap_fn *tap, void *ctx)
     s->tap_ctx = ctx;
     store_tap(s->store, tap ? tapped : NULL, s);
 }
+
+int server_backup(const char *dir, const char *file, struct err *err)
+{
+    return store_backup(dir, file, err);
+}
+
+int server_fsck(const char *dir, void (*problem)(void *ctx, struct str sentence), void *ctx,
+                struct err *err)
+{
+    return store_fsck(dir, problem, ctx, err);
+}

@@ -82,6 +82,16 @@ void server_free(struct server *s);
 void server_bootstrap(struct server *s, void (*done)(void *ctx, const struct err *err),
                       void *ctx);
 
+/* ---- the file, without a server; for `berth backup` and `berth fsck` ---- */
+
+/* A consistent copy of DIR's store in FILE, which must not exist; a server may be running. -1:
+ * ERR_EXISTS, ERR_UNSUPPORTED (of a newer berth), ERR_IO. */
+int server_backup(const char *dir, const char *file, struct err *err);
+/* Looks at everything; tells each problem as a sentence and returns their number, or -1 where
+ * the file cannot be read at all. */
+int server_fsck(const char *dir, void (*problem)(void *ctx, struct str sentence), void *ctx,
+                struct err *err);
+
 /* ---- in process ---- */
 
 /* A client of this server, with the rights of system:masters where `groups` say so; free it by
