@@ -399,16 +399,9 @@ static const struct json *with_last_applied(struct work *k, const struct json *o
 
 static int check_config(struct work *k, const struct json *config, struct err *err)
 {
-    const struct json *meta = json_getz(config, "metadata");
-
-    if (json_has(json_getz(meta, "managedFields")))
+    if (json_has(managed_of(config)))
         return err_set(err, ERR_SYNTAX, "metadata.managedFields must be nil");
-    if (typed_validate(k->w->kind->schema, config, false, err) < 0)
-        return err_wrap(err, "failed to create typed patch object (%.*s/%.*s; %.*s, Kind=%.*s)",
-                        STR_ARG(json_str(json_getz(meta, "namespace"))),
-                        STR_ARG(json_str(json_getz(meta, "name"))),
-                        STR_ARG(k->w->kind->api_version), STR_ARG(k->w->kind->kind));
-    return 0;
+    return typed_validate(k->w->kind->schema, config, false, err);
 }
 
 /* Ours, or kubectl's second try by force where it only meets itself. */

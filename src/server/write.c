@@ -162,8 +162,12 @@ static int parts(struct write *w)
     const struct json *status = json_getz(w->old, "status");
 
     if (str_eq(w->subresource, S("status"))) {
-        /* Only the status is taken; the resourceVersion stays a precondition. */
+        /* Only the status is taken, and what an apply says of owners; the resourceVersion stays
+         * a precondition. */
+        const struct json *managed = json_path(w->tree, "metadata", "managedFields", NULL);
         w->tree = with_part(w->arena, w->old, S("status"), json_getz(w->tree, "status"));
+        if (w->r->verb == VERB_PATCH && w->r->patch_type == PATCH_APPLY && managed)
+            w->tree = json_with(w->arena, w->tree, *managed, "metadata", "managedFields", NULL);
         return 0;
     }
     if (w->kind->status && !w->r->is_binding)
