@@ -281,6 +281,28 @@ static bool shrunk_is_accepted(void *ctx, int64_t step)
     return true;
 }
 
+/* The full size, or the largest smaller one that is accepted; false where none is. */
+static bool assign_best(struct cycle *c, struct entry *x, struct assign_input *in,
+                        bool may_shrink)
+{
+    in->simulate = simulate;
+    in->ctx = in;
+    in->cycle = c;
+    c->found.is_set = false;
+    x->as = assign_flavors(in);
+    x->victims = (victim_list){0};
+    if (is_accepted(c, x, in, x->as, &x->victims))
+        return true;
+    if (!may_shrink || !gate(c->e, QUEUE_GATE_PARTIAL_ADMISSION))
+        return false;
+    struct shrink s = {c, x, in, reducer_total(in->shape), NULL, {0}};
+    if (reducer_search(s.total, shrunk_is_accepted, &s) < 0)
+        return false;
+    x->as = s.as;
+    x->victims = s.victims;
+    return true;
+}
+
 /* Assignment and victims of the entry on the tree as it is now. */
 static void assign_entry(struct cycle *c, struct entry *x, const struct assignment *pinned)
 {
@@ -288,32 +310,33 @@ static void assign_entry(struct cycle *c, struct entry *x, const struct assignme
     struct wl_progress *progress = x->wl->extra ? x->wl->extra->progress : NULL;
     struct assign_input in = {.e = c->e,
                               .a = c->scratch,
-                              .cycle = c,
                               .cq = x->cq,
                               .wl = x->wl,
                               .shape = x->wl->group->shape,
                               .pinned = pinned,
-                              .replaces = slice,
-                              .simulate = simulate};
-    bool accepted;
+                              .replaces = slice};
 
-    in.ctx = &in;
-    c->found.is_set = false;
     if (progress && !pinned &&
         !progress_outdated(c->e, progress, in.shape->class, quota_generation(&x->cq->node)))
         in.progress = progress;
-    x->as = assign_flavors(&in);
-    x->victims = (victim_list){0};
-    accepted = is_accepted(c, x, &in, x->as, &x->victims);
-    if (!accepted && gate(c->e, QUEUE_GATE_PARTIAL_ADMISSION) && !x->is_second_pass) {
-        struct shrink s = {c, x, &in, reducer_total(in.shape), NULL, {0}};
-        accepted = reducer_search(s.total, shrunk_is_accepted, &s) >= 0;
-        if (accepted) {
-            x->as = s.as;
-            x->victims = s.victims;
-        }
-    }
-    x->slice = accepted ? slice : NULL;
+    x->slice = assign_best(c, x, &in, !x->is_second_pass) ? slice : NULL;
+}
+
+const struct assignment *cycle_judge(struct cycle *c, struct queue_cq *cq, struct queue_wl *wl,
+                                     const struct queue_shape *shape, victim_list *victims,
+                                     bool *starts)
+{
+    struct entry x = {.wl = wl, .cq = cq};
+    struct assign_input in = {.e = c->e,
+                              .a = c->scratch,
+                              .cq = cq,
+                              .wl = wl,
+                              .shape = shape,
+                              .replaces = replaced_slice(c, wl)};
+
+    *starts = assign_best(c, &x, &in, true);
+    *victims = x.victims;
+    return x.as;
 }
 
 static void nominate(struct cycle *c)

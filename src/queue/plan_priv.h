@@ -22,6 +22,11 @@ struct cycle {
 
 /* Victims by the configured algorithm. */
 void cycle_victims(const struct preempt_input *in, victim_list *out);
+/* The judgement of one workload (or a changed shape of it) in one ClusterQueue, on the tree as
+ * it is; *starts: at once or once the victims are gone. */
+const struct assignment *cycle_judge(struct cycle *c, struct queue_cq *cq, struct queue_wl *wl,
+                                     const struct queue_shape *shape, victim_list *victims,
+                                     bool *starts);
 /* Is remembered scan progress of no use any more? */
 bool progress_outdated(const struct queue_engine *e, const struct wl_progress *p,
                        uint64_t class, int64_t generation);

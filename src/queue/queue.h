@@ -517,6 +517,72 @@ struct queue_pending {
 size_t queue_list(struct queue_engine *e, struct arena *a, struct str cq,
                   const struct queue_pending **out);
 
+/* ---- why does it wait, and what would change that ---- */
+
+#define QUEUE_WHY_MAX_CANDIDATES 20 /* named one by one; the others are counted */
+#define QUEUE_WHY_MAX_QUEUES 64     /* of the namespace that are tried */
+
+/* Why somebody who holds quota is no victim. */
+#define QUEUE_SPARED(X)                                                                        \
+    X(ELIGIBLE, "Eligible")        /* may be taken, but all of them free too little */         \
+    X(OTHER_FLAVOR, "OtherFlavor") /* frees nothing of what is short */                        \
+    X(POLICY_NEVER, "PolicyNever") /* the policy takes nobody there */                         \
+    X(PRIORITY, "PriorityNotLower")                                                            \
+    X(WITHIN_NOMINAL, "WithinNominal") /* its queue uses only what is its own */
+
+enum queue_spared {
+#define QUEUE_SPARED_ENUM(name, text) SPARED_##name,
+    QUEUE_SPARED(QUEUE_SPARED_ENUM)
+#undef QUEUE_SPARED_ENUM
+        SPARED_COUNT,
+};
+struct str queue_spared_text(enum queue_spared s);
+
+struct queue_candidate {
+    struct str key, cq;
+    int64_t priority;
+    enum queue_spared why;
+};
+
+/* One change that would let it start; each was tried on the engine's own decision. */
+enum queue_change_kind {
+    CHANGE_NOTHING,  /* it fits now and is looked at when its turn comes */
+    CHANGE_ASK_LESS, /* of resource: `to` instead of `from`, for all pods of the podset */
+    CHANGE_PRIORITY, /* `to` instead of `from`; evicts others */
+    CHANGE_QUEUE,    /* submit to LocalQueue `queue` instead */
+    CHANGE_TOLERATE, /* tolerate the taint `detail` of `flavor` */
+    CHANGE_SELECTOR, /* drop node selectors and affinity, for `flavor` */
+    CHANGE_QUOTA,    /* nominal quota `to` instead of `from` in ClusterQueue `queue` */
+};
+struct queue_change {
+    enum queue_change_kind kind;
+    struct str podset, flavor, resource, queue, detail;
+    int64_t from, to;
+    uint32_t evicts; /* workloads that would have to go */
+};
+/* "ask 4 cpu instead of 6 in podset main" */
+struct str queue_change_text(struct arena *a, const struct queue_change *c);
+
+struct queue_why {
+    bool is_known, holds_quota, is_waiting, is_parked;
+    struct str cq, lq;
+    uint32_t ahead;    /* workloads in front of it in its ClusterQueue */
+    struct str behind; /* StrictFIFO: the head in front of it */
+    enum queue_reason reason;
+    struct str message;
+    const struct queue_cause *causes;
+    size_t n_causes;
+    const struct queue_candidate *candidates; /* the first QUEUE_WHY_MAX_CANDIDATES */
+    size_t n_candidates;
+    uint32_t counts[SPARED_COUNT];      /* of all of them */
+    const struct queue_change *changes; /* the smallest first; none where nothing helps */
+    size_t n_changes;
+};
+/* Judges the workload as things are now, without changing anything. A `changes` entry is no
+ * reservation: somebody else may be first. */
+struct queue_why queue_why(struct queue_engine *e, struct arena *a, struct str key,
+                           struct instant now);
+
 struct queue_usage_line {
     struct str flavor, resource;
     int64_t nominal, subtree, used, borrowed, lent, available;

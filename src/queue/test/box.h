@@ -1,11 +1,10 @@
 /* box.h - queues and workloads in a line of text, for tests of this room
  *
- *     flavor f | cohort c parent p quota 3 | cq a cohort c quota 4 reclaim Any | w a1 a 2 prio
- * 9
+ *     flavor f | cohort c parent p quota 3 | cq a cohort c quota 4 | w a1 a 2 prio 9
  *
  * One statement between bars; everything is cpu of flavor f in namespace ns; each cq has a
  * LocalQueue lq-NAME; `w NAME CQ CPU` waits, or holds quota with `running`; `done NAME` ends
- * it.
+ * it; `back` is `done` and `w`, for one that was evicted.
  */
 #pragma once
 
@@ -86,7 +85,13 @@ static inline struct str box_quota(struct box *b, struct str line)
         buf_printf(&out, ",\"borrowingLimit\":\"%.*s\"", STR_ARG(v));
     if (box_option(line, "lend", &v))
         buf_printf(&out, ",\"lendingLimit\":\"%.*s\"", STR_ARG(v));
-    buf_printf(&out, "}]}]}]");
+    buf_printf(&out, "}]}");
+    if (box_option(line, "second", &v)) /* quota of a second flavor, g */
+        buf_printf(
+            &out,
+            ",{\"name\":\"g\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":\"%.*s\"}]}",
+            STR_ARG(v));
+    buf_printf(&out, "]}]");
     return buf_str(&out);
 }
 
@@ -116,6 +121,11 @@ static inline void box_cq(struct box *b, struct str line)
         buf_printf(&spec, "\"queueingStrategy\":\"StrictFIFO\",");
     if (box_option(line, "stop", &v))
         buf_printf(&spec, "\"stopPolicy\":\"%.*s\",", STR_ARG(v));
+    if (box_option(line, "prefer", &v)) /* a preference between flavors */
+        buf_printf(&spec,
+                   "\"flavorFungibility\":{\"whenCanBorrow\":\"TryNextFlavor\","
+                   "\"whenCanPreempt\":\"TryNextFlavor\",\"preference\":\"%.*s\"},",
+                   STR_ARG(v));
     if (box_option(line, "weight", &v))
         buf_printf(&spec, "\"fairSharing\":{\"weight\":\"%.*s\"},", STR_ARG(v));
     box_put(b, str_printf(&b->a,
@@ -166,6 +176,9 @@ static inline void box_statement(struct box *b, struct str line)
         box_cq(b, line);
     } else if (str_eqz(what, "w")) {
         box_workload(b, line);
+    } else if (str_eqz(what, "back")) { /* it was evicted, and waits again */
+        queue_delete_workload(b->e, str_printf(&b->a, "ns/%.*s", STR_ARG(name)));
+        box_workload(b, line);
     } else if (str_eqz(what, "done")) {
         queue_delete_workload(b->e, str_printf(&b->a, "ns/%.*s", STR_ARG(name)));
     } else if (str_eqz(what, "flavor")) {
@@ -206,6 +219,9 @@ static inline struct str box_run(struct box *b)
         const struct queue_decision *d = &p.at[i];
         buf_printf(&out, "%s%.*s %s", i ? ", " : "", STR_ARG(str_slice(d->key, 3, d->key.len)),
                    words[d->outcome]);
+        if (d->outcome == OUTCOME_ADMITTED && d->n_podsets && d->podsets[0].n_flavors &&
+            !str_eqz(d->podsets[0].flavors[0].flavor, "f"))
+            buf_printf(&out, " on %.*s", STR_ARG(d->podsets[0].flavors[0].flavor));
         for (size_t v = 0; v < d->n_victims; v++)
             buf_printf(&out, " %.*s",
                        STR_ARG(str_slice(d->victims[v].key, 3, d->victims[v].key.len)));
