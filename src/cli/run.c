@@ -147,8 +147,9 @@ static void tell_reason(struct run *r, const struct job_report *report)
 {
     bool is_waiting = report->state == JOB_STATE_WAITING || report->state == JOB_STATE_STARTING;
 
-    if (!is_waiting || report->sentence.len == 0 || str_eq(report->sentence, r->told))
-        return;
+    if (!is_waiting || report->sentence.len == 0 || str_eq(report->sentence, r->told) ||
+        str_eq(report->code, S("PendingEvaluation")))
+        return; /* nothing that a person could act on */
     r->told = report->sentence;
     fprintf(stderr, "berth: %.*s waits: %.*s\n", STR_ARG(r->name), STR_ARG(report->sentence));
 }

@@ -91,12 +91,23 @@ void session_done(struct session *s)
 struct waiting {
     struct session *session;
     struct session_answer answer;
+    bool is_done;
 };
+
+/* Until the answer is there, whatever else ends a turn meanwhile: it is written to our caller's
+ * stack. */
+static struct session_answer await(struct waiting *w)
+{
+    while (!w->is_done)
+        session_run(w->session, (struct span){0});
+    return w->answer;
+}
 
 static void answered(void *ctx, const struct client_answer *answer)
 {
     struct waiting *w = ctx;
 
+    w->is_done = true;
     w->answer.code = answer->code;
     if (answer->err)
         w->answer.err = *answer->err;
@@ -110,8 +121,7 @@ struct session_answer session_get(struct session *s, const struct client_target 
     struct waiting w = {.session = s};
 
     client_get(s->client, t, answered, &w);
-    session_run(s, (struct span){0});
-    return w.answer;
+    return await(&w);
 }
 
 struct session_answer session_create(struct session *s, const struct client_target *t,
@@ -120,8 +130,7 @@ struct session_answer session_create(struct session *s, const struct client_targ
     struct waiting w = {.session = s};
 
     client_create(s->client, t, body, answered, &w);
-    session_run(s, (struct span){0});
-    return w.answer;
+    return await(&w);
 }
 
 struct session_answer session_patch(struct session *s, const struct client_target *t,
@@ -131,8 +140,7 @@ struct session_answer session_patch(struct session *s, const struct client_targe
     struct waiting w = {.session = s};
 
     client_patch(s->client, t, type, body, options, answered, &w);
-    session_run(s, (struct span){0});
-    return w.answer;
+    return await(&w);
 }
 
 struct session_answer session_delete(struct session *s, const struct client_target *t,
@@ -141,14 +149,14 @@ struct session_answer session_delete(struct session *s, const struct client_targ
     struct waiting w = {.session = s};
 
     client_delete(s->client, t, options, answered, &w);
-    session_run(s, (struct span){0});
-    return w.answer;
+    return await(&w);
 }
 
 /* ---- lists ---- */
 
 struct listing {
     struct session *session;
+    bool is_done;
     VEC(const struct json *) trees;
     struct err err;
 };
@@ -158,6 +166,7 @@ static void listed(void *ctx, const struct client_list_answer *answer)
     struct listing *l = ctx;
     struct arena *a = l->session->arena;
 
+    l->is_done = true;
     if (answer->err)
         l->err = *answer->err;
     for (size_t i = 0; i < answer->n_items; i++)
@@ -172,7 +181,8 @@ int session_list(struct session *s, const struct client_target *t,
     struct listing l = {.session = s};
 
     client_list(s->client, t, sel, listed, &l);
-    session_run(s, (struct span){0});
+    while (!l.is_done)
+        session_run(s, (struct span){0});
     if (l.err.code != ERR_OK) {
         *err = l.err;
         return -1;
@@ -191,6 +201,7 @@ struct exchange {
     void *ctx;
     struct buf body;
     struct err err;
+    bool has_ended;
 };
 
 static void got_head(void *ctx, int status, const struct http_header *headers, size_t n)
@@ -215,6 +226,7 @@ static void got_end(void *ctx, const struct err *err)
 {
     struct exchange *x = ctx;
 
+    x->has_ended = true;
     if (err)
         x->err = *err;
     session_done(x->session);
@@ -234,8 +246,13 @@ int session_http(struct session *s, const char *method, struct str target, struc
                            .n_headers = accept.len != 0};
 
     x.body = buf_in(s->arena, 4096);
-    client_http_call(s->client, &ask, &exchange_events, &x);
+    struct http_call *call = client_http_call(s->client, &ask, &exchange_events, &x);
     session_run(s, (struct span){0});
+    if (!x.has_ended) { /* the command wants to go on: a signal came */
+        http_call_cancel(call);
+        err_set(err, ERR_CANCELED, "interrupted");
+        return 0;
+    }
     if (x.err.code != ERR_OK) {
         *err = x.err;
         return 0;

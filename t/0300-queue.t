@@ -1,0 +1,69 @@
+#!/bin/sh
+# Jobs share a quota; who waits is told why, in numbers, and runs when quota frees.
+
+test_description='queueing for quota: run, wait, why, run'
+. "$(dirname "$0")/lib.sh"
+start_berth
+
+queue() {
+	cat <<-EOF
+	apiVersion: kueue.x-k8s.io/v1beta2
+	kind: ResourceFlavor
+	metadata: {name: small}
+	---
+	apiVersion: kueue.x-k8s.io/v1beta2
+	kind: ClusterQueue
+	metadata: {name: small}
+	spec:
+	  namespaceSelector: {}
+	  resourceGroups:
+	  - coveredResources: [cpu]
+	    flavors:
+	    - name: small
+	      resources: [{name: cpu, nominalQuota: $1}]
+	---
+	apiVersion: kueue.x-k8s.io/v1beta2
+	kind: LocalQueue
+	metadata: {name: small, namespace: default}
+	spec: {clusterQueue: small}
+	EOF
+}
+
+test_expect_success 'a queue with room for two' 'queue 200m | berth apply -f -'
+test_expect_success 'two run' '
+	berth run -d -q small -c 100m --name a -- sleep 600 &&
+	berth run -d -q small -c 100m --name b -- sleep 600 &&
+	berth wait job/a job/b --for Running
+'
+test_expect_success 'the third waits with a reason in numbers and a stable code' '
+	berth run -d -q small -c 100m --name c -- true &&
+	berth wait job/c --for Waiting &&
+	wait_until 5 "berth why job/c | grep WaitingForQuota" &&
+	berth why job/c >got && grep "insufficient unused quota for cpu in flavor small, 100m more needed" got &&
+	berth why job/c -o json | grep "\"code\": \"WaitingForQuota\""
+'
+test_expect_success 'the queue shows who runs and who waits, in which place' '
+	berth queue >got && grep "^a .* runs" got && grep "^c .* waits .* 1 " got
+'
+test_expect_success 'its Workload'"'"'s condition says the same' '
+	berth get workloads -o json >got && grep WaitingForQuota got
+'
+test_expect_success 'when one ends, the third runs to its end' '
+	berth delete job/a && berth wait job/c --for Complete --timeout 20s
+'
+test_expect_success 'more than the queue could ever have is said so' '
+	berth run -d -q small -c 1 --name huge -- true &&
+	wait_until 5 "berth why job/huge | grep ExceedsMaxQuota"
+'
+test_expect_success 'more quota admits it' '
+	queue 2 | berth apply -f - && berth wait job/huge --for Complete --timeout 20s
+'
+test_expect_success 'a queue that does not exist is named' '
+	berth run -d -q nowhere --name lost -- true &&
+	wait_until 5 "berth why job/lost | grep \"LocalQueue nowhere\""
+'
+test_expect_success 'ClusterQueue and LocalQueue show their numbers' '
+	wait_until 5 "berth get clusterqueue small -o json | grep \"\\\"admittedWorkloads\\\": 1\"" &&
+	berth get localqueue small -o json | grep "\"reason\": \"Ready\""
+'
+test_done
