@@ -276,7 +276,7 @@ static const struct row rows[] = {
     {"",                      "secrets",                    "",         READ,                          RELATED      },
     {"",                      "configmaps",                 "",         READ,                          RELATED      },
     {"",                      "persistentvolumeclaims",     "",         "get",                         RELATED      },
-    {"",                      "persistentvolumeclaims",     "status",   "get update patch",            RELATED      },
+    {"",                      "persistentvolumeclaims",     "status",   CHANGE,                        RELATED      },
     {"",                      "serviceaccounts",            "token",    "create",                      RELATED      },
     {"",                      "serviceaccounts",            "",         "get",                         RELATED      },
     {"",                      "nodes",                      "",         "create " CHANGE,              ANYTHING     },
