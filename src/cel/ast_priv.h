@@ -94,38 +94,39 @@ struct report {
     uint32_t n_lost;  /* past CEL_MAX_ISSUES */
     VEC(uint32_t) at; /* byte of each */
 };
-void report(struct report *r, uint32_t pos, const char *format, ...) like_printf(3, 4);
+void issue_report(struct report *r, uint32_t pos, const char *format, ...) like_printf(3, 4);
 /* Sorts by place and makes lines and columns. */
-void report_done(struct report *r);
+void issue_done(struct report *r);
 
 /* Parses and expands macros. Never NULL; issues are in `r`. */
-struct node *parse(struct arena *a, const struct cel_env *env, struct str text, bool no_macros,
-                   struct report *r);
+struct node *ast_parse(struct arena *a, const struct cel_env *env, struct str text,
+                       bool no_macros, struct report *r);
 /* Expands `call` where it is a macro's; returns the node to use. */
 struct node *macro_expand(struct arena *a, const struct cel_env *env, struct node *call,
                           struct report *r);
 /* Types everything; the number of loop variables, or -1 with issues. */
-int check(struct arena *a, const struct cel_env *env, struct node *root, bool is_lenient,
-          struct report *r);
+int ast_check(struct arena *a, const struct cel_env *env, struct node *root, bool is_lenient,
+              struct report *r);
 /* Rules on literals that hold after checking (environments of 1.29 and later). */
-void validate(struct arena *a, const struct cel_env *env, struct node *root, struct report *r);
-struct cel_range estimate(struct arena *a, const struct cel_env *env, struct node *root,
-                          const struct cel_size_hook *sizes);
-struct cel_program *plan(const struct cel_env *env, struct node *root, int n_locals,
-                         struct str text, struct arena *scratch, struct report *r);
-void unparse(struct buf *out, const struct node *n);
+void ast_validate(struct arena *a, const struct cel_env *env, struct node *root,
+                  struct report *r);
+struct cel_range ast_estimate(struct arena *a, const struct cel_env *env, struct node *root,
+                              const struct cel_size_hook *sizes);
+struct cel_program *ast_plan(const struct cel_env *env, struct node *root, int n_locals,
+                             struct str text, struct arena *scratch, struct report *r);
+void ast_unparse(struct buf *out, const struct node *n);
 
 /* ---- making nodes ---- */
 
 /* Counts depth and weight anew from the children. */
-void node_measure(struct node *n);
-struct node *node_new(struct arena *a, enum node_kind kind, uint32_t pos);
-struct node *node_const(struct arena *a, struct cel_value v, uint32_t pos);
-struct node *node_ident(struct arena *a, struct str name, uint32_t pos);
-struct node *node_call(struct arena *a, struct str name, uint32_t pos, size_t n, ...);
+void ast_measure(struct node *n);
+struct node *ast_new(struct arena *a, enum node_kind kind, uint32_t pos);
+struct node *ast_const(struct arena *a, struct cel_value v, uint32_t pos);
+struct node *ast_ident(struct arena *a, struct str name, uint32_t pos);
+struct node *ast_call(struct arena *a, struct str name, uint32_t pos, size_t n, ...);
 /* "a.b.c" of selections on identifiers, or an empty str. */
-struct str node_qualified(struct arena *a, const struct node *n);
+struct str ast_qualified(struct arena *a, const struct node *n);
 
 /* ---- escapes, used by the printer too ---- */
-void quote_string(struct buf *out, struct str s);
-void quote_bytes(struct buf *out, struct str s);
+void text_quote(struct buf *out, struct str s);
+void text_quote_bytes(struct buf *out, struct str s);

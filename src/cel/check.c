@@ -262,7 +262,7 @@ static const struct cel_type *complain(struct checker *c, uint32_t pos, const ch
     va_start(ap, format);
     vsnprintf(text, sizeof(text), format, ap);
     va_end(ap);
-    report(c->report, pos, "%s", text);
+    issue_report(c->report, pos, "%s", text);
     return &cel_type_error;
 }
 
@@ -425,7 +425,7 @@ static const struct cel_type *check_select(struct checker *c, struct node *n)
 
     if (!n->is_test && !n->is_opt && head->kind == N_IDENT &&
         (head->is_root || !local_named(c, head->name))) {
-        struct str name = node_qualified(c->arena, n);
+        struct str name = ast_qualified(c->arena, n);
         t = resolve(c, n, name, head->is_root);
         if (t)
             return t;
@@ -630,7 +630,7 @@ static const struct cel_type *check_call(struct checker *c, struct node *n)
         f = function_named(c, n->name, n->is_root);
         return f ? pick_overloads(c, n, f) : undeclared(c, n, n->name);
     }
-    struct str prefix = node_qualified(c->arena, n->args[0]);
+    struct str prefix = ast_qualified(c->arena, n->args[0]);
     if (prefix.at) {
         struct str name = str_printf(c->arena, "%.*s.%.*s", STR_ARG(prefix), STR_ARG(n->name));
         f = function_named(c, name, head_of(n->args[0])->is_root);
@@ -919,8 +919,8 @@ static void settle(struct checker *c, struct node *n)
     }
 }
 
-int check(struct arena *a, const struct cel_env *env, struct node *root, bool is_lenient,
-          struct report *r)
+int ast_check(struct arena *a, const struct cel_env *env, struct node *root, bool is_lenient,
+              struct report *r)
 {
     struct checker c = {.arena = a, .env = env, .report = r, .is_lenient = is_lenient};
 

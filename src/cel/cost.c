@@ -10,14 +10,14 @@
 #define CHECK_COST 350000
 #define LIST_BASE 10
 
-uint64_t scale(uint64_t n, double factor)
+uint64_t cost_scale(uint64_t n, double factor)
 {
     double d = ceil((double)n * factor);
 
     return d >= 0x1p64 ? UINT64_MAX : (uint64_t)d;
 }
 
-int k8s_cost_of(struct str name)
+int cost_by_name(struct str name)
 {
     static const struct {
         struct str name;
@@ -152,7 +152,7 @@ static uint64_t traversal(struct cel_value v)
     scoped(arena_fini) struct arena a = arena_sized(1 << 10);
     for (uint32_t i = 0; i < v.len; i++) {
         if (v.kind == CEL_MAP)
-            sum += traversal(cel_key(&a, v, i)) + traversal(map_value(&a, v, i));
+            sum += traversal(cel_key(&a, v, i)) + traversal(value_entry(&a, v, i));
         else
             sum += traversal(cel_at(&a, v, i));
     }
@@ -179,9 +179,9 @@ static uint64_t sort_cost(struct cel_value keys)
 
 static uint64_t contains_ip_cost(const struct cel_value *args)
 {
-    uint64_t cost = scale(cel_size(args[0]), 0.2);
+    uint64_t cost = cost_scale(cel_size(args[0]), 0.2);
 
-    return args[1].kind == CEL_STRING ? cost + scale(cel_size(args[1]), 0.1) : cost;
+    return args[1].kind == CEL_STRING ? cost + cost_scale(cel_size(args[1]), 0.1) : cost;
 }
 
 static uint64_t flatten_cost(const struct cel_value *args, size_t n)
@@ -195,8 +195,8 @@ static uint64_t flatten_cost(const struct cel_value *args, size_t n)
     return product + 1 + LIST_BASE;
 }
 
-uint64_t call_cost(enum cost rule, const struct cel_value *args, size_t n,
-                   struct cel_value result)
+uint64_t cost_run(enum cost rule, const struct cel_value *args, size_t n,
+                  struct cel_value result)
 {
     switch (rule) {
     case COST_NONE:
@@ -206,48 +206,50 @@ uint64_t call_cost(enum cost rule, const struct cel_value *args, size_t n,
             return 1;
         fallthrough;
     case COST_ORDER:
-        return scale(MIN(size_of(args[0]), size_of(args[1])), 0.1);
+        return cost_scale(MIN(size_of(args[0]), size_of(args[1])), 0.1);
     case COST_CONCAT:
-        return scale(size_of(args[0]) + size_of(args[1]), 0.1);
+        return cost_scale(size_of(args[0]) + size_of(args[1]), 0.1);
     case COST_NEEDLE:
-        return scale(size_of(args[1]), 0.1);
+        return cost_scale(size_of(args[1]), 0.1);
     case COST_ARG:
     case COST_FORMAT:
     case COST_TO_BYTES:
     case COST_TO_STRING:
     case COST_QUOTE:
-        return scale(size_of(args[0]), 0.1);
+        return cost_scale(size_of(args[0]), 0.1);
     case COST_PARSE:
     case COST_KEEP:
-        return scale(cel_size(args[0]), 0.1);
+        return cost_scale(cel_size(args[0]), 0.1);
     case COST_ARG2:
     case COST_REPLACE:
     case COST_SPLIT:
-        return scale(cel_size(args[0]), 0.2);
+        return cost_scale(cel_size(args[0]), 0.2);
     case COST_JOIN:
-        return scale(cel_size(result), 0.2);
+        return cost_scale(cel_size(result), 0.2);
     case COST_IN_LIST:
         return size_of(args[1]);
     case COST_MATCH:
     case COST_FIND:
-        return scale(size_of(args[0]) + 1, 0.1) * scale(size_of(args[1]), 0.25);
+        return cost_scale(size_of(args[0]) + 1, 0.1) * cost_scale(size_of(args[1]), 0.25);
     case COST_CONTAINS:
-        return scale(size_of(args[0]), 0.1) * scale(size_of(args[1]), 0.1);
+        return cost_scale(size_of(args[0]), 0.1) * cost_scale(size_of(args[1]), 0.1);
     case COST_TRAVERSE:
     case COST_INCLUDES:
         return traversal(args[0]);
     case COST_IP:
-        return args[0].kind == CEL_STRING ? scale(cel_size(args[0]), 0.1) : 1;
+        return args[0].kind == CEL_STRING ? cost_scale(cel_size(args[0]), 0.1) : 1;
     case COST_CONTAINS_IP:
         return contains_ip_cost(args);
     case COST_CONTAINS_CIDR:
-        return contains_ip_cost(args) + scale(cel_size(args[0]), 0.1) + 1;
+        return contains_ip_cost(args) + cost_scale(cel_size(args[0]), 0.1) + 1;
     case COST_VALIDATE:
-        return scale(cel_size(args[1]) + 1, 0.1) * scale(format_regex_size(args[0]), 0.25);
+        return cost_scale(cel_size(args[1]) + 1, 0.1) *
+               cost_scale(format_regex_size(args[0]), 0.25);
     case COST_CHECK:
         return CHECK_COST;
     case COST_SELECTOR:
-        return LIST_BASE + scale(cel_size(args[1]), 0.1) + 50 * scale(cel_size(args[1]), 0.5);
+        return LIST_BASE + cost_scale(cel_size(args[1]), 0.1) +
+               50 * cost_scale(cel_size(args[1]), 0.5);
     case COST_SLICE:
     case COST_LIST_RANGE:
     case COST_LIST_REVERSE:

@@ -96,13 +96,13 @@ static const struct {
     uint8_t kind; /* of value */
     int16_t mark; /* of lists */
 } named[] = {
-    {"attributes.quantity",    "map(string, quantity)",     CEL_QUANTITY, 0},
-    {"attributes.bool",        "map(string, bool)",         CEL_BOOL,     0},
-    {"attributes.int",         "map(string, int)",          CEL_INT,      0},
-    {"attributes.intslice",    "map(string, list(int))",    CEL_LIST,     1},
-    {"attributes.string",      "map(string, string)",       CEL_STRING,   0},
-    {"attributes.stringslice", "map(string, list(string))", CEL_LIST,     2},
-    {"attributes.version",     "map(string, semver)",       CEL_SEMVER,   0},
+    {"attributes.quantity",    "map(string, quantity)",     CEL_QUANTITY, 0               },
+    {"attributes.bool",        "map(string, bool)",         CEL_BOOL,     0               },
+    {"attributes.int",         "map(string, int)",          CEL_INT,      0               },
+    {"attributes.intslice",    "map(string, list(int))",    CEL_LIST,     CEL_MARK_INTS   },
+    {"attributes.string",      "map(string, string)",       CEL_STRING,   0               },
+    {"attributes.stringslice", "map(string, list(string))", CEL_LIST,     CEL_MARK_STRINGS},
+    {"attributes.version",     "map(string, semver)",       CEL_SEMVER,   0               },
 };
 
 void env_add_device(struct cel_env *env)

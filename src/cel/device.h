@@ -22,9 +22,12 @@ struct cel_slot {
     uint8_t value_kind; /* named resources: the kind of value its map holds */
 };
 
+/* Marks (aux) of lists in named resources: they tell the two kinds apart when empty. */
+enum { CEL_MARK_INTS = 1, CEL_MARK_STRINGS = 2 };
+
 struct cel_attribute {
     struct str domain, name;
-    struct cel_value value; /* lists of named resources: aux tells ints (1) from strings (2) */
+    struct cel_value value; /* lists of named resources carry their mark */
     uint64_t hash;          /* by cel_device_done() */
 };
 
@@ -40,6 +43,14 @@ struct cel_device {
 
 /* Makes the index; to be called once all is filled in. */
 void cel_device_done(struct arena *a, struct cel_device *d);
+/* A device as the API writes it ({attributes, capacity, allowMultipleAllocations} of
+ * resource.k8s.io/v1; names without a domain are the driver's). Lists are read where
+ * `takes_lists`. What upstream cannot read becomes the device's `broken`. Texts are borrowed
+ * from the tree. Already done. */
+struct cel_device *cel_device_of_json(struct arena *a, struct str driver,
+                                      const struct json *device, bool takes_lists);
+/* A named-resources instance: the list of attributes of resource.k8s.io/v1alpha2. */
+struct cel_device *cel_instance_of_json(struct arena *a, const struct json *attributes);
 /* The value of a slot; CEL_ABSENT where the device has none. */
 struct cel_value cel_device_slot(const struct cel_device *d, const struct cel_slot *slot);
 

@@ -1,16 +1,17 @@
 /* env.c - environments: which libraries they have, and what they know by name */
 #include "cel/env_priv.h"
 
-const struct cel_type *const builtin_types[] = {
+const struct cel_type *const cel_builtin_types[] = {
     &cel_type_bool,   &cel_type_int,       &cel_type_uint,     &cel_type_double,
     &cel_type_string, &cel_type_bytes,     &cel_type_null,     &cel_type_list,
     &cel_type_map,    &cel_type_timestamp, &cel_type_duration, &cel_type_type,
 };
-const size_t n_builtin_types = countof(builtin_types);
+const size_t cel_n_builtin_types = countof(cel_builtin_types);
 
 static const struct lib_table *const tables[] = {
-    &lib_standard, &lib_conversions, &lib_times, &lib_optional, &lib_strings, &lib_math,
-    &lib_lists,    &lib_sets,        &lib_regex, &lib_k8s,      &lib_net,     &lib_authz,
+    &cel_lib_standard, &cel_lib_conversions, &cel_lib_times, &cel_lib_optional,
+    &cel_lib_strings,  &cel_lib_math,        &cel_lib_lists, &cel_lib_sets,
+    &cel_lib_regex,    &cel_lib_k8s,         &cel_lib_net,   &cel_lib_authz,
 };
 
 /* ---- what the kinds of environments hold ---- */
@@ -137,7 +138,7 @@ static struct function *function_put(struct cel_env *env, struct str name)
     if (!*f) {
         *f = arena_new(&env->arena, struct function);
         (*f)->name = name;
-        (*f)->k8s_cost = env->costs_k8s ? (int16_t)k8s_cost_of(name) : -1;
+        (*f)->k8s_cost = env->costs_k8s ? (int16_t)cost_by_name(name) : -1;
     }
     return *f;
 }
@@ -238,8 +239,8 @@ static void add_types(struct cel_env *env)
         {LIB_K8S_FORMAT,   &cel_type_format  },
     };
 
-    for (size_t i = 0; i < n_builtin_types; i++)
-        put_type(env, builtin_types[i]);
+    for (size_t i = 0; i < cel_n_builtin_types; i++)
+        put_type(env, cel_builtin_types[i]);
     for (size_t i = 0; i < countof(of_libs); i++)
         if (env_has(env, (enum lib)of_libs[i].lib))
             put_type(env, of_libs[i].type);
@@ -268,7 +269,7 @@ void cel_env_sizes(struct cel_env *env, cel_size_fn *fn, void *ctx)
 
 const struct cel_type *cel_env_type_of(struct cel_env *env, struct str text, struct err *err)
 {
-    const struct cel_type *t = type_read(&env->arena, env, &text, err);
+    const struct cel_type *t = cel_type_read(&env->arena, env, &text, err);
 
     if (t && text.len) {
         err_set(err, ERR_SYNTAX, "'%.*s' behind the type", STR_ARG(text));

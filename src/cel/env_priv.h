@@ -98,8 +98,9 @@ struct lib_table {
     const struct lib_row *rows;
     size_t n;
 };
-extern const struct lib_table lib_standard, lib_conversions, lib_times, lib_optional,
-    lib_strings, lib_math, lib_lists, lib_sets, lib_regex, lib_k8s, lib_net, lib_authz;
+extern const struct lib_table cel_lib_standard, cel_lib_conversions, cel_lib_times,
+    cel_lib_optional, cel_lib_strings, cel_lib_math, cel_lib_lists, cel_lib_sets, cel_lib_regex,
+    cel_lib_k8s, cel_lib_net, cel_lib_authz;
 
 /* Well-known messages; `device` and `attributes.…`. */
 void env_add_messages(struct cel_env *env);
@@ -176,12 +177,12 @@ size_t env_candidates(struct arena *a, const struct cel_env *env, struct str nam
                       struct str *out);
 /* The signature's types; false with err where it cannot be read. */
 bool signature_read(struct cel_env *env, const char *text, struct overload *o, struct err *err);
-const struct cel_type *type_read(struct arena *a, const struct cel_env *env, struct str *text,
-                                 struct err *err);
-uint32_t type_kinds(const struct cel_type *t);
-extern const struct cel_type *const builtin_types[];
-extern const size_t n_builtin_types;
+const struct cel_type *cel_type_read(struct arena *a, const struct cel_env *env,
+                                     struct str *text, struct err *err);
+uint32_t cel_type_kinds(const struct cel_type *t);
+extern const struct cel_type *const cel_builtin_types[];
+extern const size_t cel_n_builtin_types;
 /* A cost by the function's name in Kubernetes, or -1. */
-int k8s_cost_of(struct str name);
+int cost_by_name(struct str name);
 bool overload_fits(struct arena *a, const struct overload *o, const struct cel_value *args,
                    size_t n);

@@ -78,7 +78,7 @@ static struct cel_range mul(struct cel_range x, struct cel_range y)
 
 static struct cel_range times(struct cel_range x, double factor)
 {
-    return (struct cel_range){scale(x.min, factor), scale(x.max, factor)};
+    return (struct cel_range){cost_scale(x.min, factor), cost_scale(x.max, factor)};
 }
 
 static struct cel_range join(struct cel_range x, struct cel_range y)
@@ -246,7 +246,7 @@ static struct cel_range cost_select(struct coster *c, struct node *n)
     uint8_t kind;
 
     if (!n->is_test && !n->is_opt && (n->var >= 0 || n->constant))
-        return cost_ident(c, n, node_qualified(c->a, n));
+        return cost_ident(c, n, ast_qualified(c->a, n));
     sum = cost_of(c, n->target);
     if (n->is_test)
         return c->env->test_is_free ? sum : add(sum, fixed(1));
@@ -842,8 +842,8 @@ static struct cel_range cost_of(struct coster *c, struct node *n)
     }
 }
 
-struct cel_range estimate(struct arena *a, const struct cel_env *env, struct node *root,
-                          const struct cel_size_hook *sizes)
+struct cel_range ast_estimate(struct arena *a, const struct cel_env *env, struct node *root,
+                              const struct cel_size_hook *sizes)
 {
     struct coster c = {.a = a, .env = env, .sizes = sizes};
 

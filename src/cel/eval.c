@@ -88,7 +88,7 @@ static inline struct cel_value read_var(struct ctx *c, const struct op *op)
 static struct cel_value read_lazy(struct ctx *c, uint32_t local)
 {
     if (c->locals[local].kind == CEL_ABSENT)
-        c->locals[local] = eval(c, c->p->lazies[local]);
+        c->locals[local] = op_eval(c, c->p->lazies[local]);
     return c->locals[local];
 }
 
@@ -203,7 +203,7 @@ static outlined struct cel_value resolve_attr(struct ctx *c, const struct op *op
             return plain;
     }
     struct cel_value v =
-        attr->root->code == OP_ATTR ? eval(c, attr->root) : resolve(c, attr->root);
+        attr->root->code == OP_ATTR ? op_eval(c, attr->root) : resolve(c, attr->root);
     bool is_opt = false;
 
     if (v.kind == CEL_OPTIONAL && attr->n) {
@@ -248,7 +248,7 @@ static outlined struct cel_value resolve_attr(struct ctx *c, const struct op *op
 
 static outlined struct cel_value eval_cond(struct ctx *c, const struct op *op)
 {
-    struct cel_value v = eval(c, &op->args[0]);
+    struct cel_value v = op_eval(c, &op->args[0]);
 
     if (cel_is_stop(v))
         return v;
@@ -275,12 +275,12 @@ static struct cel_value resolve(struct ctx *c, const struct op *op)
         return read_slot(c, op);
     case OP_SLOT_TEST:
         if (!op->is_test)
-            return eval(c, op);
+            return op_eval(c, op);
         if (charge_units(c, op->n >> 16))
             return c->stop;
         return test_slot(c, op);
     default:
-        return eval(c, op);
+        return op_eval(c, op);
     }
 }
 
@@ -303,7 +303,7 @@ static inline struct cel_value operand(struct ctx *c, const struct op *op)
         c->cost++;
         return c->locals[op->n];
     }
-    return eval(c, op);
+    return op_eval(c, op);
 }
 
 /* ---- logic ---- */
@@ -326,7 +326,7 @@ static outlined struct cel_value eval_logic(struct ctx *c, const struct op *op, 
                 return cel_bool(b);
             continue;
         }
-        v = eval(c, arg);
+        v = op_eval(c, arg);
         if (likely(v.kind == CEL_BOOL)) {
             if (v.b == decides)
                 return v;
@@ -344,7 +344,7 @@ static outlined struct cel_value eval_logic(struct ctx *c, const struct op *op, 
 
 static outlined struct cel_value eval_not(struct ctx *c, const struct op *op)
 {
-    struct cel_value v = eval(c, op->args);
+    struct cel_value v = op_eval(c, op->args);
 
     if (charge(c, 1))
         return c->stop;
@@ -373,7 +373,7 @@ static inline uint64_t binary_cost(uint8_t rule, const struct cel_value *args)
     if (rule == COST_EQUAL && args[0].kind == args[1].kind && args[0].kind >= CEL_BOOL &&
         args[0].kind <= CEL_DOUBLE)
         return 1;
-    return call_cost((enum cost)rule, args, 2, args[0]);
+    return cost_run((enum cost)rule, args, 2, args[0]);
 }
 
 static struct cel_value apply(struct ctx *c, enum op_code code, struct cel_value x,
@@ -454,7 +454,7 @@ static outlined struct cel_value eval_binary(struct ctx *c, const struct op *op)
 
 static outlined struct cel_value eval_neg(struct ctx *c, const struct op *op)
 {
-    struct cel_value v = eval(c, op->args);
+    struct cel_value v = op_eval(c, op->args);
 
     if (charge(c, 1))
         return c->stop;
@@ -506,8 +506,8 @@ static bool fits(struct ctx *c, const struct overload *o, const struct cel_value
     return overload_fits(c->arena, o, args, n);
 }
 
-struct cel_value call_function(struct ctx *c, const struct call_info *info,
-                               const struct cel_value *args, size_t n)
+struct cel_value op_call(struct ctx *c, const struct call_info *info,
+                         const struct cel_value *args, size_t n)
 {
     struct cel_call call = {
         .run = c->run, .arena = c->arena, .env = c->p->env, .prepared = info->prepared};
@@ -531,7 +531,7 @@ static uint64_t cost_of_call(const struct op *op, const struct cel_value *args,
         return 1;
     if (op->cost == COST_FIXED)
         return op->call->overloads[0]->fixed_cost;
-    return call_cost((enum cost)op->cost, args, op->n, result);
+    return cost_run((enum cost)op->cost, args, op->n, result);
 }
 
 static outlined struct cel_value eval_call(struct ctx *c, const struct op *op)
@@ -553,7 +553,7 @@ static outlined struct cel_value eval_call(struct ctx *c, const struct op *op)
         }
     }
     if (v.kind == CEL_ABSENT)
-        v = call_function(c, op->call, args, op->n);
+        v = op_call(c, op->call, args, op->n);
     if (charge(c, cost_of_call(op, args, v)))
         return c->stop;
     return v;
@@ -562,7 +562,7 @@ static outlined struct cel_value eval_call(struct ctx *c, const struct op *op)
 /* `o.or(e)`, `o.orValue(e)`: e is evaluated only where o is empty. */
 static outlined struct cel_value eval_or_else(struct ctx *c, const struct op *op)
 {
-    struct cel_value v = eval(c, &op->args[0]);
+    struct cel_value v = op_eval(c, &op->args[0]);
 
     if (cel_is_stop(v))
         return v;
@@ -570,7 +570,7 @@ static outlined struct cel_value eval_or_else(struct ctx *c, const struct op *op
         return no_overload();
     if (v.len)
         return op->n ? v.items[0] : v;
-    v = eval(c, &op->args[1]);
+    v = op_eval(c, &op->args[1]);
     return op->n || cel_is_stop(v) || v.kind == CEL_OPTIONAL ? v : no_overload();
 }
 
@@ -590,7 +590,7 @@ static outlined struct cel_value eval_list(struct ctx *c, const struct op *op)
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < op->n; i++) {
-        v = eval(c, &op->args[i]);
+        v = op_eval(c, &op->args[i]);
         if (cel_is_stop(v))
             break;
         if (op->list->is_opt && op->list->is_opt[i]) {
@@ -655,8 +655,8 @@ static struct cel_value map_put_entry(struct arena *a, const struct cel_env *env
     return cel_null();
 }
 
-struct cel_value map_literal(struct arena *a, const struct cel_env *env,
-                             const struct cel_value *pairs, size_t n)
+struct cel_value value_map(struct arena *a, const struct cel_env *env,
+                           const struct cel_value *pairs, size_t n)
 {
     struct map_maker m = {arena_array(a, struct cel_entry, MAX(n, (size_t)1)), 0};
 
@@ -674,8 +674,8 @@ static outlined struct cel_value eval_map(struct ctx *c, const struct op *op)
     struct cel_value key, v = {0};
 
     for (uint32_t i = 0; i < op->n && (v.kind == CEL_ABSENT || !cel_is_stop(v)); i++) {
-        key = eval(c, &op->args[2 * i]);
-        v = cel_is_stop(key) ? key : eval(c, &op->args[2 * i + 1]);
+        key = op_eval(c, &op->args[2 * i]);
+        v = cel_is_stop(key) ? key : op_eval(c, &op->args[2 * i + 1]);
         if (cel_is_stop(v))
             break;
         if (op->list->is_opt && op->list->is_opt[i]) {
@@ -708,7 +708,7 @@ static outlined struct cel_value eval_message(struct ctx *c, const struct op *op
     struct cel_value v = {0};
 
     for (uint32_t i = 0; i < op->n; i++) {
-        v = eval(c, &op->args[i]);
+        v = op_eval(c, &op->args[i]);
         if (cel_is_stop(v))
             break;
         if (op->list->is_opt[i]) {
@@ -731,7 +731,7 @@ static outlined struct cel_value eval_message(struct ctx *c, const struct op *op
 
 static outlined struct cel_value eval_enum(struct ctx *c, const struct op *op)
 {
-    struct cel_value v = eval(c, op->args);
+    struct cel_value v = op_eval(c, op->args);
 
     if (charge(c, 1))
         return c->stop;
@@ -790,7 +790,7 @@ static void bind_vars(struct ctx *c, const struct fold_info *f, struct cel_value
     }
     vars[0] = cel_key(c->arena, range, i);
     if (f->has_two)
-        vars[1] = map_value(c->arena, range, i);
+        vars[1] = value_entry(c->arena, range, i);
 }
 
 /* `all` decides at false, `exists` at true. */
@@ -808,7 +808,7 @@ static outlined struct cel_value eval_quantifier(struct ctx *c, const struct fol
         if (charge(c, 1))
             return c->stop;
         bind_vars(c, f, range, i);
-        struct cel_value v = eval(c, f->pred);
+        struct cel_value v = op_eval(c, f->pred);
         if (likely(v.kind == CEL_BOOL)) {
             if (v.b == decides)
                 accu = v;
@@ -835,7 +835,7 @@ static outlined struct cel_value eval_exists_one(struct ctx *c, const struct fol
         if (step(c))
             return c->stop;
         bind_vars(c, f, range, i);
-        struct cel_value v = eval(c, f->pred);
+        struct cel_value v = op_eval(c, f->pred);
         if (is_stopped(c))
             return c->stop;
         if (v.kind != CEL_BOOL) {
@@ -880,7 +880,7 @@ static outlined void collect(struct ctx *c, const struct fold_info *f, struct lo
         v = c->locals[f->local + 1];
         charge(c, 1);
     } else {
-        v = eval(c, f->body);
+        v = op_eval(c, f->body);
     }
     if (is_stopped(c) || charge(c, f->item_cost) || charge(c, 1))
         return;
@@ -921,7 +921,7 @@ static outlined void collect_entry(struct ctx *c, const struct fold_info *f, str
             return;
         if (charge(c, 1))
             return;
-        v = eval(c, f->body);
+        v = op_eval(c, f->body);
         if (is_stopped(c))
             return;
         if (cel_is_stop(v)) {
@@ -932,7 +932,7 @@ static outlined void collect_entry(struct ctx *c, const struct fold_info *f, str
             insert(c, l, c->locals[f->local + 1], v);
         return;
     }
-    v = eval(c, f->body);
+    v = op_eval(c, f->body);
     if (is_stopped(c) || charge(c, 1) || l->accu.kind != CEL_ABSENT)
         return;
     if (v.kind != CEL_MAP) {
@@ -940,7 +940,7 @@ static outlined void collect_entry(struct ctx *c, const struct fold_info *f, str
         return;
     }
     for (uint32_t i = 0; i < v.len && l->accu.kind == CEL_ABSENT; i++)
-        insert(c, l, cel_key(c->arena, v, i), map_value(c->arena, v, i));
+        insert(c, l, cel_key(c->arena, v, i), value_entry(c->arena, v, i));
 }
 
 static outlined struct cel_value eval_collector(struct ctx *c, const struct fold_info *f,
@@ -956,7 +956,7 @@ static outlined struct cel_value eval_collector(struct ctx *c, const struct fold
             return c->stop;
         bind_vars(c, f, range, i);
         if (f->pred) {
-            struct cel_value v = eval(c, f->pred);
+            struct cel_value v = op_eval(c, f->pred);
             if (is_stopped(c))
                 return c->stop;
             if (v.kind != CEL_BOOL) {
@@ -989,9 +989,9 @@ static outlined struct cel_value eval_fold(struct ctx *c, const struct op *op)
         if (charge(c, f->init_cost))
             return c->stop;
         c->locals[f->local] = (struct cel_value){0};
-        return eval(c, f->body);
+        return op_eval(c, f->body);
     }
-    range = eval(c, f->range);
+    range = op_eval(c, f->range);
     if (cel_is_stop(range))
         return range;
     if (range.kind != CEL_LIST && range.kind != CEL_MAP)
@@ -1012,7 +1012,7 @@ static outlined struct cel_value eval_block(struct ctx *c, const struct op *op)
 {
     for (uint32_t i = 0; i < op->block->n; i++)
         c->locals[op->block->locals[i]] = (struct cel_value){0};
-    return eval(c, op->block->body);
+    return op_eval(c, op->block->body);
 }
 
 /* ---- the walk ---- */
@@ -1044,7 +1044,7 @@ static struct cel_value dispatch(struct ctx *c, const struct op *op)
     case OP_NEG:
         return eval_neg(c, op);
     case OP_IN_SET:
-        v = eval(c, op->args);
+        v = op_eval(c, op->args);
         return cel_is_stop(v) ? v : cel_bool(set_has(op->set, v));
     case OP_CALL:
         return eval_call(c, op);
@@ -1076,7 +1076,7 @@ static struct cel_value dispatch(struct ctx *c, const struct op *op)
     }
 }
 
-struct cel_value eval(struct ctx *c, const struct op *op)
+struct cel_value op_eval(struct ctx *c, const struct op *op)
 {
     struct cel_value v;
 
@@ -1110,7 +1110,7 @@ static inline struct cel_value run_root(struct ctx *c)
 {
     struct cel_value v = c->device && c->device->broken.kind != CEL_ABSENT
                              ? c->device->broken
-                             : eval(c, &c->p->root);
+                             : op_eval(c, &c->p->root);
 
     bool is_over = c->stop.kind == CEL_ERROR && c->stop.form == CEL_E_COST;
     c->run->cost = is_over ? c->stop_cost : c->cost;
@@ -1128,8 +1128,8 @@ static __attribute__((noinline)) struct cel_value run_with_locals(struct ctx *c)
     return run_root(c);
 }
 
-struct cel_value program_run(const struct cel_program *p, struct cel_run *run,
-                             const struct cel_value *slots, struct trace *trace)
+struct cel_value op_run(const struct cel_program *p, struct cel_run *run,
+                        const struct cel_value *slots, struct trace *trace)
 {
     struct ctx c;
 
@@ -1141,11 +1141,11 @@ struct cel_value program_run(const struct cel_program *p, struct cel_run *run,
 
 struct cel_value cel_eval(const struct cel_program *p, struct cel_run *run)
 {
-    return program_run(p, run, NULL, NULL);
+    return op_run(p, run, NULL, NULL);
 }
 
 struct cel_value cel_eval_bound(const struct cel_program *p, struct cel_run *run,
                                 const struct cel_value *slots)
 {
-    return program_run(p, run, slots, NULL);
+    return op_run(p, run, slots, NULL);
 }

@@ -122,7 +122,7 @@ struct cel_value cel_explain(const struct cel_program *p, struct cel_run *run,
 {
     struct trace t = {.arena = run->arena};
     struct explainer e = {p, &t, run->arena, out};
-    struct cel_value v = program_run(p, run, NULL, &t);
+    struct cel_value v = op_run(p, run, NULL, &t);
 
     *out = (struct cel_reasons){0};
     walk(&e, &p->root);

@@ -117,7 +117,8 @@ static struct token bad(struct lexer *l, uint32_t from, uint32_t to)
 {
     struct str what = str_slice(l->text, from, MIN(to, from + 40));
 
-    report(l->report, from, "Syntax error: token recognition error at: '%.*s'", STR_ARG(what));
+    issue_report(l->report, from, "Syntax error: token recognition error at: '%.*s'",
+                 STR_ARG(what));
     l->at = to;
     return (struct token){T_BAD, from, to};
 }
@@ -328,14 +329,14 @@ static bool unescape(struct lexer *l, struct buf *b, uint32_t i, uint32_t n, boo
                                 : escape_value(l->text, i + 2, i + n, 16);
     if (is_bytes) {
         if (c == 'u' || c == 'U') {
-            report(l->report, i, "unable to unescape string");
+            issue_report(l->report, i, "unable to unescape string");
             return false;
         }
         buf_byte(b, (char)rune);
         return true;
     }
     if (rune > 0x10FFFF || (rune >= 0xD800 && rune <= 0xDFFF)) {
-        report(l->report, i, "invalid unicode code point");
+        issue_report(l->report, i, "invalid unicode code point");
         return false;
     }
     buf_add(b, str_of(utf8, str_put_rune(utf8, (int32_t)rune)));

@@ -214,4 +214,4 @@ static const struct lib_row rows[] = {
     AUTHZ("allowed", "decision_allowed", K "Decision.() bool", d_allowed, NULL),
     AUTHZ("reason", "decision_reason", K "Decision.() string", d_reason, NULL),
 };
-const struct lib_table lib_authz = {rows, countof(rows)};
+const struct lib_table cel_lib_authz = {rows, countof(rows)};

@@ -281,7 +281,7 @@ static bool put_map(struct arena *a, struct buf *b, struct cel_value v, bool is_
             return false;
         }
         if (!put_text(a, &k, key, is_old, true, bad, depth) ||
-            !put_text(a, &value, map_value(a, v, i), is_old, true, bad, depth))
+            !put_text(a, &value, value_entry(a, v, i), is_old, true, bad, depth))
             return false;
         pairs[i][0] = buf_str(&k);
         pairs[i][1] = buf_str(&value);
@@ -312,9 +312,9 @@ static void put_plain_double(struct arena *a, struct buf *b, double d, bool is_o
                              bool is_inner)
 {
     if (!is_old) {
-        buf_add(b, double_fixed(a, d));
+        buf_add(b, text_double_fixed(a, d));
     } else if (!is_inner) {
-        buf_add(b, double_text(a, d));
+        buf_add(b, text_double(a, d));
     } else if (!isfinite(d)) {
         buf_printf(b, "\"%s\"", isnan(d) ? "NaN" : d < 0 ? "-Inf" : "+Inf");
     } else {
@@ -341,12 +341,12 @@ static bool put_text(struct arena *a, struct buf *b, struct cel_value v, bool is
         put_wrapped(b, "", cel_str(v), false);
         if (is_wrapped) {
             b->len -= v.len;
-            quote_string(b, cel_str(v));
+            text_quote(b, cel_str(v));
         }
         return true;
     case CEL_BYTES:
         if (is_wrapped)
-            quote_bytes(b, cel_str(v));
+            text_quote_bytes(b, cel_str(v));
         else
             buf_add(b, cel_str(v));
         return true;
@@ -377,7 +377,7 @@ static bool put_text(struct arena *a, struct buf *b, struct cel_value v, bool is
     case CEL_MAP:
         return put_map(a, b, v, is_old, bad, depth + 1);
     default:
-        buf_add(b, plain_text(a, v));
+        buf_add(b, text_plain(a, v));
         return true;
     }
 }
@@ -397,7 +397,7 @@ static struct cel_value put_clause(struct arena *a, struct buf *b, struct format
         return bad;
     case 'd':
         if (v.kind == CEL_DOUBLE)
-            buf_add(b, double_fixed(a, v.d));
+            buf_add(b, text_double_fixed(a, v.d));
         else if (v.kind == CEL_UINT)
             buf_printf(b, "%llu", (unsigned long long)v.u);
         else

@@ -247,7 +247,7 @@ static struct str fault_byte(struct arena *a, struct str s)
 {
     struct str out;
 
-    return base64_read(a, s, true, &out) >= 0 ? S("invalid base64") : S("");
+    return text_base64_read(a, s, true, &out) >= 0 ? S("invalid base64") : S("");
 }
 
 static struct str fault_date(struct arena *a, struct str s)
@@ -434,4 +434,4 @@ static const struct lib_row rows[] = {
     {"jsonpatch.escapeKey", "string_jsonpatch_escapeKey_string", "(string) string",                        escape_key,
                                                                              LIB_K8S_JSONPATCH,                                                                                                                0, 0, COST_ONE, NULL},
 };
-const struct lib_table lib_k8s = {rows, countof(rows)};
+const struct lib_table cel_lib_k8s = {rows, countof(rows)};

@@ -384,5 +384,5 @@ static const struct lib_row set_rows[] = {
      LIB_SETS, 0, 0, COST_SETS,       NULL},
 };
 
-const struct lib_table lib_lists = {list_rows, countof(list_rows)},
-                       lib_sets = {set_rows, countof(set_rows)};
+const struct lib_table cel_lib_lists = {list_rows, countof(list_rows)},
+                       cel_lib_sets = {set_rows, countof(set_rows)};

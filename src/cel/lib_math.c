@@ -207,4 +207,4 @@ static const struct lib_row rows[] = {
     {"math.sqrt", "math_sqrt_int",    "(int) double",    m_sqrt, LIB_MATH, 2, 0, COST_ONE, NULL},
     {"math.sqrt", "math_sqrt_uint",   "(uint) double",   m_sqrt, LIB_MATH, 2, 0, COST_ONE, NULL},
 };
-const struct lib_table lib_math = {rows, countof(rows)};
+const struct lib_table cel_lib_math = {rows, countof(rows)};

@@ -218,4 +218,4 @@ static const struct lib_row rows[] = {
     CIDR("prefixLength", "cidr_prefix_length", "cidr.() int", c_bits),
     {"isMask", "cidr_is_mask", "cidr.() bool", c_is_mask, LIB_NET, 0, 0, COST_ONE, NULL},
 };
-const struct lib_table lib_net = {rows, countof(rows)};
+const struct lib_table cel_lib_net = {rows, countof(rows)};

@@ -212,13 +212,13 @@ CEL_FN(re_extract_all)
 
 CEL_FN(encode)
 {
-    return cel_text(base64_text(c->arena, cel_str(args[0])));
+    return cel_text(text_base64(c->arena, cel_str(args[0])));
 }
 
 CEL_FN(decode)
 {
     struct str out;
-    int64_t bad = base64_read(c->arena, cel_str(args[0]), false, &out);
+    int64_t bad = text_base64_read(c->arena, cel_str(args[0]), false, &out);
 
     if (bad >= 0)
         return cel_fail_text(c->arena, "illegal base64 data at input byte %lld",
@@ -246,4 +246,4 @@ static const struct lib_row rows[] = {
     {"base64.decode",    "base64_decode_string",                        "(string) bytes",                    decode,     LIB_ENCODERS,  0, 0,
      COST_ONE,                                                                                                                                          NULL},
 };
-const struct lib_table lib_regex = {rows, countof(rows)};
+const struct lib_table cel_lib_regex = {rows, countof(rows)};

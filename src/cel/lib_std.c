@@ -33,7 +33,8 @@ CEL_FN(op_insert)
     struct cel_entry *entries = arena_array(c->arena, struct cel_entry, map.len + more);
 
     for (uint32_t i = 0; i < map.len; i++)
-        entries[i] = (struct cel_entry){cel_key(c->arena, map, i), map_value(c->arena, map, i)};
+        entries[i] =
+            (struct cel_entry){cel_key(c->arena, map, i), value_entry(c->arena, map, i)};
     for (uint32_t i = 0; i < more; i++) {
         struct cel_value key = n == 3 ? args[1] : cel_key(c->arena, args[1], i);
         if (cel_get(c->arena, map, key).kind != CEL_ABSENT) {
@@ -42,7 +43,7 @@ CEL_FN(op_insert)
                                  STR_ARG(s));
         }
         entries[map.len + i] =
-            (struct cel_entry){key, n == 3 ? args[2] : map_value(c->arena, args[1], i)};
+            (struct cel_entry){key, n == 3 ? args[2] : value_entry(c->arena, args[1], i)};
     }
     return cel_map_of(c->arena, entries, map.len + more);
 }
@@ -323,10 +324,10 @@ CEL_FN(to_string)
         s = str_printf(c->arena, "%llu", (unsigned long long)v.u);
         break;
     case CEL_DOUBLE:
-        s = double_text(c->arena, v.d);
+        s = text_double(c->arena, v.d);
         break;
     default:
-        s = plain_text(c->arena, v);
+        s = text_plain(c->arena, v);
     }
     return cel_text(s);
 }
@@ -602,7 +603,7 @@ static const struct lib_row optional_rows[] = {
      NULL                                                                                                                                           },
 };
 
-const struct lib_table lib_standard = {standard_rows, countof(standard_rows)},
-                       lib_conversions = {conversion_rows, countof(conversion_rows)},
-                       lib_times = {time_rows, countof(time_rows)},
-                       lib_optional = {optional_rows, countof(optional_rows)};
+const struct lib_table cel_lib_standard = {standard_rows, countof(standard_rows)},
+                       cel_lib_conversions = {conversion_rows, countof(conversion_rows)},
+                       cel_lib_times = {time_rows, countof(time_rows)},
+                       cel_lib_optional = {optional_rows, countof(optional_rows)};

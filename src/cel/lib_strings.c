@@ -306,4 +306,4 @@ static const struct lib_row rows[] = {
     {"reverse",       "string_reverse",                   "string.() string",                    reverse,       LIB_STRINGS, 3, 0, COST_ONE,
      NULL                                                                                                                                          },
 };
-const struct lib_table lib_strings = {rows, countof(rows)};
+const struct lib_table cel_lib_strings = {rows, countof(rows)};

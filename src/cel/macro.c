@@ -22,42 +22,42 @@ struct macro {
 
 static struct node *accu(struct arena *a, uint32_t pos)
 {
-    return node_ident(a, ACCU, pos);
+    return ast_ident(a, ACCU, pos);
 }
 
 static struct node *list_of(struct arena *a, struct node *item, uint32_t pos)
 {
-    struct node *n = node_new(a, N_LIST, pos);
+    struct node *n = ast_new(a, N_LIST, pos);
 
     if (item) {
         n->entries = arena_new(a, struct entry);
         n->entries[0] = (struct entry){.value = item, .pos = item->pos};
         n->n = 1;
-        node_measure(n);
+        ast_measure(n);
     }
     return n;
 }
 
 static struct node *boolean(struct arena *a, bool b, uint32_t pos)
 {
-    return node_const(a, cel_bool(b), pos);
+    return ast_const(a, cel_bool(b), pos);
 }
 
 static struct node *ternary(struct arena *a, struct node *c, struct node *t, struct node *f,
                             uint32_t pos)
 {
-    return node_call(a, S("_?_:_"), pos, 3, c, t, f);
+    return ast_call(a, S("_?_:_"), pos, 3, c, t, f);
 }
 
 /* A loop variable's name, or an empty str (reported). `cel.iterVar(0, 1)` is one too. */
 static struct str variable(struct node *n, struct report *r, const char *why)
 {
     if (n->kind != N_IDENT || n->is_root) {
-        report(r, n->pos, "%s", why);
+        issue_report(r, n->pos, "%s", why);
         return str_of(NULL, 0);
     }
     if (str_eq(n->name, ACCU) || str_eqz(n->name, "__result__")) {
-        report(r, n->pos, "iteration variable overwrites accumulator variable");
+        issue_report(r, n->pos, "iteration variable overwrites accumulator variable");
         return str_of(NULL, 0);
     }
     return n->name;
@@ -65,11 +65,11 @@ static struct str variable(struct node *n, struct report *r, const char *why)
 
 static struct node *fold_node(struct arena *a, struct node *call, struct fold f)
 {
-    struct node *n = node_new(a, N_FOLD, call->pos);
+    struct node *n = ast_new(a, N_FOLD, call->pos);
 
     n->fold = arena_copy(a, &f);
     n->written = call;
-    node_measure(n);
+    ast_measure(n);
     return n;
 }
 
@@ -80,25 +80,24 @@ static void expand_quantifier(struct arena *a, struct fold *f, uint32_t pos)
     switch (f->kind) {
     case FOLD_ALL:
         f->init = boolean(a, true, pos);
-        f->cond = node_call(a, S("@not_strictly_false"), pos, 1, acc);
-        f->step = node_call(a, S("_&&_"), pos, 2, accu(a, pos), f->pred);
+        f->cond = ast_call(a, S("@not_strictly_false"), pos, 1, acc);
+        f->step = ast_call(a, S("_&&_"), pos, 2, accu(a, pos), f->pred);
         f->result = accu(a, pos);
         break;
     case FOLD_EXISTS:
         f->init = boolean(a, false, pos);
         f->cond =
-            node_call(a, S("@not_strictly_false"), pos, 1, node_call(a, S("!_"), pos, 1, acc));
-        f->step = node_call(a, S("_||_"), pos, 2, accu(a, pos), f->pred);
+            ast_call(a, S("@not_strictly_false"), pos, 1, ast_call(a, S("!_"), pos, 1, acc));
+        f->step = ast_call(a, S("_||_"), pos, 2, accu(a, pos), f->pred);
         f->result = accu(a, pos);
         break;
     default: /* FOLD_EXISTS_ONE */
-        one = node_const(a, cel_int(1), pos);
-        f->init = node_const(a, cel_int(0), pos);
+        one = ast_const(a, cel_int(1), pos);
+        f->init = ast_const(a, cel_int(0), pos);
         f->cond = boolean(a, true, pos);
         f->step =
-            ternary(a, f->pred, node_call(a, S("_+_"), pos, 2, acc, one), accu(a, pos), pos);
-        f->result =
-            node_call(a, S("_==_"), pos, 2, accu(a, pos), node_const(a, cel_int(1), pos));
+            ternary(a, f->pred, ast_call(a, S("_+_"), pos, 2, acc, one), accu(a, pos), pos);
+        f->result = ast_call(a, S("_==_"), pos, 2, accu(a, pos), ast_const(a, cel_int(1), pos));
         break;
     }
 }
@@ -115,10 +114,10 @@ static struct node *quantifier(struct arena *a, struct node *call, const struct 
     if (has_two)
         f.iter2 = variable(call->args[2], r, "argument must be a simple name");
     if (!f.iter.at || (has_two && !f.iter2.at))
-        return node_new(a, N_ERROR, call->pos);
+        return ast_new(a, N_ERROR, call->pos);
     if (has_two && str_eq(f.iter, f.iter2)) {
-        report(r, call->args[2]->pos, "duplicate variable name: %.*s", STR_ARG(f.iter));
-        return node_new(a, N_ERROR, call->pos);
+        issue_report(r, call->args[2]->pos, "duplicate variable name: %.*s", STR_ARG(f.iter));
+        return ast_new(a, N_ERROR, call->pos);
     }
     f.pred = call->args[has_two ? 3 : 2];
     expand_quantifier(a, &f, call->pos);
@@ -128,9 +127,9 @@ static struct node *quantifier(struct arena *a, struct node *call, const struct 
 static struct node *map_insert(struct arena *a, const struct fold *f, uint32_t pos)
 {
     struct node *call = f->kind == FOLD_TO_MAP
-                            ? node_call(a, S("cel.@mapInsert"), pos, 3, accu(a, pos),
-                                        node_ident(a, f->iter, pos), f->body)
-                            : node_call(a, S("cel.@mapInsert"), pos, 2, accu(a, pos), f->body);
+                            ? ast_call(a, S("cel.@mapInsert"), pos, 3, accu(a, pos),
+                                       ast_ident(a, f->iter, pos), f->body)
+                            : ast_call(a, S("cel.@mapInsert"), pos, 2, accu(a, pos), f->body);
     return call;
 }
 
@@ -149,24 +148,24 @@ static struct node *collector(struct arena *a, struct node *call, const struct m
     if (has_two)
         f.iter2 = variable(call->args[2], r, why);
     if (!f.iter.at || (has_two && !f.iter2.at))
-        return node_new(a, N_ERROR, pos);
+        return ast_new(a, N_ERROR, pos);
     if (has_two && str_eq(f.iter, f.iter2)) {
-        report(r, call->args[2]->pos, "duplicate variable name: %.*s", STR_ARG(f.iter));
-        return node_new(a, N_ERROR, pos);
+        issue_report(r, call->args[2]->pos, "duplicate variable name: %.*s", STR_ARG(f.iter));
+        return ast_new(a, N_ERROR, pos);
     }
     f.body = call->args[call->n - 1];
     if (call->n - 1 > n_vars + 1)
         f.pred = call->args[n_vars + 1];
     if (f.kind == FOLD_FILTER) {
         f.pred = f.body;
-        f.body = node_ident(a, f.iter, call->args[1]->pos);
+        f.body = ast_ident(a, f.iter, call->args[1]->pos);
     }
     if (f.kind == FOLD_TO_MAP || f.kind == FOLD_TO_ENTRIES) {
-        f.init = node_new(a, N_MAP, pos);
+        f.init = ast_new(a, N_MAP, pos);
         f.step = map_insert(a, &f, pos);
     } else {
         f.init = list_of(a, NULL, pos);
-        f.step = node_call(a, S("_+_"), pos, 2, accu(a, pos), list_of(a, f.body, pos));
+        f.step = ast_call(a, S("_+_"), pos, 2, accu(a, pos), list_of(a, f.body, pos));
     }
     if (f.pred)
         f.step = ternary(a, f.pred, f.step, accu(a, pos), pos);
@@ -182,8 +181,8 @@ static struct node *has(struct arena *a, struct node *call, const struct macro *
 
     (void)m;
     if (arg->kind != N_SELECT || arg->is_opt || arg->is_test) {
-        report(r, arg->pos, "invalid argument to has() macro");
-        return node_new(a, N_ERROR, call->pos);
+        issue_report(r, arg->pos, "invalid argument to has() macro");
+        return ast_new(a, N_ERROR, call->pos);
     }
     n = arena_copy(a, arg);
     n->is_test = true;
@@ -207,7 +206,7 @@ static struct node *bind(struct arena *a, struct str name, struct node *init, st
 
     f.range = list_of(a, NULL, call->pos);
     f.cond = boolean(a, false, call->pos);
-    f.step = node_ident(a, name, call->pos);
+    f.step = ast_ident(a, name, call->pos);
     return fold_node(a, call, f);
 }
 
@@ -223,8 +222,9 @@ static struct node *cel_bind(struct arena *a, struct node *call, const struct ma
     if (!is_ident(call->args[0], "cel"))
         return call;
     if (call->args[1]->kind != N_IDENT) {
-        report(r, call->args[1]->pos, "cel.bind() variable names must be simple identifiers");
-        return node_new(a, N_ERROR, call->pos);
+        issue_report(r, call->args[1]->pos,
+                     "cel.bind() variable names must be simple identifiers");
+        return ast_new(a, N_ERROR, call->pos);
     }
     return bind(a, call->args[1]->name, call->args[2], call->args[3], call);
 }
@@ -237,18 +237,18 @@ static struct node *opt_map(struct arena *a, struct node *call, const struct mac
     uint32_t pos = call->pos;
 
     if (call->args[1]->kind != N_IDENT) {
-        report(r, call->args[1]->pos, "%.*s() variable name must be a simple identifier",
-               STR_ARG(m->name));
-        return node_new(a, N_ERROR, pos);
+        issue_report(r, call->args[1]->pos, "%.*s() variable name must be a simple identifier",
+                     STR_ARG(m->name));
+        return ast_new(a, N_ERROR, pos);
     }
-    has_value = node_call(a, S("hasValue"), pos, 1, target);
+    has_value = ast_call(a, S("hasValue"), pos, 1, target);
     has_value->is_member = true;
-    value = node_call(a, S("value"), pos, 1, target);
+    value = ast_call(a, S("value"), pos, 1, target);
     value->is_member = true;
     body = bind(a, call->args[1]->name, value, call->args[2], call);
     if (m->kind == 0)
-        body = node_call(a, S("optional.of"), pos, 1, body);
-    n = ternary(a, has_value, body, node_call(a, S("optional.none"), pos, 0), pos);
+        body = ast_call(a, S("optional.of"), pos, 1, body);
+    n = ternary(a, has_value, body, ast_call(a, S("optional.none"), pos, 0), pos);
     n->written = call;
     return n;
 }
@@ -263,18 +263,18 @@ static struct node *sort_by(struct arena *a, struct node *call, const struct mac
     (void)m;
     if (target->kind != N_LIST && target->kind != N_IDENT && target->kind != N_SELECT &&
         target->kind != N_FOLD && target->kind != N_CALL) {
-        report(r, target->pos,
-               "sortBy can only be applied to a list, identifier, "
-               "comprehension, call or select expression");
-        return node_new(a, N_ERROR, pos);
+        issue_report(r, target->pos,
+                     "sortBy can only be applied to a list, identifier, "
+                     "comprehension, call or select expression");
+        return ast_new(a, N_ERROR, pos);
     }
-    in = node_ident(a, S("@__sortBy_input__"), pos);
-    map_call = node_call(a, S("map"), pos, 3, in, call->args[1], call->args[2]);
+    in = ast_ident(a, S("@__sortBy_input__"), pos);
+    map_call = ast_call(a, S("map"), pos, 3, in, call->args[1], call->args[2]);
     map_call->is_member = true;
     keys = collector(a, map_call, &map, r);
     if (keys->kind == N_ERROR)
         return keys;
-    n = node_call(a, S("@sortByAssociatedKeys"), pos, 2, node_ident(a, in->name, pos), keys);
+    n = ast_call(a, S("@sortByAssociatedKeys"), pos, 2, ast_ident(a, in->name, pos), keys);
     n->is_member = true;
     return bind(a, in->name, target, n, call);
 }
@@ -295,8 +295,8 @@ static struct node *cel_block(struct arena *a, struct node *call, const struct m
     if (!is_ident(call->args[0], "cel"))
         return call;
     if (list->kind != N_LIST) {
-        report(r, list->pos, "cel.block requires the first arg to be a list literal");
-        return node_new(a, N_ERROR, call->pos);
+        issue_report(r, list->pos, "cel.block requires the first arg to be a list literal");
+        return ast_new(a, N_ERROR, call->pos);
     }
     f.slots = arena_array(a, struct node *, MAX(list->n, 1u));
     f.slot_names = arena_array(a, struct str, MAX(list->n, 1u));
@@ -324,9 +324,9 @@ static struct node *block_name(struct arena *a, struct node *call, const struct 
     for (uint32_t i = 1; i < call->n; i++) {
         if (call->args[i]->kind != N_CONST || call->args[i]->value.kind != CEL_INT ||
             call->args[i]->value.i < 0) {
-            report(r, call->args[i]->pos, "%.*s requires non-negative int constants",
-                   STR_ARG(m->name));
-            return node_new(a, N_ERROR, call->pos);
+            issue_report(r, call->args[i]->pos, "%.*s requires non-negative int constants",
+                         STR_ARG(m->name));
+            return ast_new(a, N_ERROR, call->pos);
         }
     }
     long long d = (long long)call->args[1]->value.i;
@@ -335,7 +335,7 @@ static struct node *block_name(struct arena *a, struct node *call, const struct 
     else
         name = str_printf(a, "@%s:%lld:%lld", m->kind == 1 ? "it" : "ac", d,
                           (long long)call->args[2]->value.i);
-    struct node *n = node_ident(a, name, call->pos);
+    struct node *n = ast_ident(a, name, call->pos);
     n->written = call;
     return n;
 }
@@ -359,8 +359,8 @@ static struct node *math_extreme(struct arena *a, struct node *call, const struc
     if (!is_ident(call->args[0], "math"))
         return call;
     if (call->n == 1) {
-        report(r, call->args[0]->pos, "%s requires at least one argument", what);
-        return node_new(a, N_ERROR, call->pos);
+        issue_report(r, call->args[0]->pos, "%s requires at least one argument", what);
+        return ast_new(a, N_ERROR, call->pos);
     }
     for (uint32_t i = 1; i < call->n; i++) {
         arg = call->args[i];
@@ -370,25 +370,25 @@ static struct node *math_extreme(struct arena *a, struct node *call, const struc
         bool is_bad = arg->kind == N_LIST || arg->kind == N_MAP || arg->kind == N_STRUCT;
         if (is_list || (!is_bad && is_number(arg)))
             continue;
-        report(r, arg->pos,
-               call->n == 2 ? "%s invalid single argument value"
-                            : "%s simple literal arguments must be numeric",
-               what);
-        return node_new(a, N_ERROR, call->pos);
+        issue_report(r, arg->pos,
+                     call->n == 2 ? "%s invalid single argument value"
+                                  : "%s simple literal arguments must be numeric",
+                     what);
+        return ast_new(a, N_ERROR, call->pos);
     }
     if (call->n == 2) {
-        n = node_call(a, name, call->pos, 1, call->args[1]);
+        n = ast_call(a, name, call->pos, 1, call->args[1]);
     } else if (call->n == 3) {
-        n = node_call(a, name, call->pos, 2, call->args[1], call->args[2]);
+        n = ast_call(a, name, call->pos, 2, call->args[1], call->args[2]);
     } else {
-        struct node *list = node_new(a, N_LIST, call->pos);
+        struct node *list = ast_new(a, N_LIST, call->pos);
         list->entries = arena_array(a, struct entry, call->n);
         for (uint32_t i = 1; i < call->n; i++) {
             list->entries[list->n++] =
                 (struct entry){.value = call->args[i], .pos = call->args[i]->pos};
         }
-        node_measure(list);
-        n = node_call(a, name, call->pos, 1, list);
+        ast_measure(list);
+        n = ast_call(a, name, call->pos, 1, list);
     }
     n->written = call;
     return n;
@@ -403,12 +403,12 @@ static struct node *proto_ext(struct arena *a, struct node *call, const struct m
 
     if (!is_ident(call->args[0], "proto"))
         return call;
-    name = call->args[2]->kind == N_SELECT ? node_qualified(a, call->args[2]) : str_of(NULL, 0);
+    name = call->args[2]->kind == N_SELECT ? ast_qualified(a, call->args[2]) : str_of(NULL, 0);
     if (!name.at) {
-        report(r, call->args[2]->pos, "invalid extension field");
-        return node_new(a, N_ERROR, call->pos);
+        issue_report(r, call->args[2]->pos, "invalid extension field");
+        return ast_new(a, N_ERROR, call->pos);
     }
-    n = node_new(a, N_SELECT, call->pos);
+    n = ast_new(a, N_SELECT, call->pos);
     n->target = call->args[1];
     n->name = name;
     n->is_test = m->kind == 1;

@@ -71,7 +71,7 @@ static void evaluate(struct batch *b, const struct op *op)
             b->row[s] = b->columns[s][i];
         b->c->cost = 0;
         b->c->stop = (struct cel_value){0};
-        struct cel_value v = eval(b->c, op);
+        struct cel_value v = op_eval(b->c, op);
         if (b->c->stop.kind != CEL_ABSENT)
             b->out[i] = CEL_MATCH_ERROR | 0x80; /* nothing absorbs it */
         else

@@ -201,7 +201,7 @@ static struct cel_value map_to_value(struct arena *a, struct cel_value v, int de
         entries[i].key = cel_key(a, v, i);
         if (entries[i].key.kind != CEL_STRING)
             return cel_fail_text(a, "bad key type");
-        entries[i].value = to_value(a, map_value(a, v, i), depth + 1);
+        entries[i].value = to_value(a, value_entry(a, v, i), depth + 1);
         if (entries[i].value.kind == CEL_ERROR)
             return entries[i].value;
     }
@@ -267,7 +267,7 @@ static struct cel_value convert_one(struct arena *a, const struct cel_field *f,
     }
     if (v.kind == CEL_ENUM && f->kind == CEL_F_ENUM)
         return is_strong ? v : cel_int((int32_t)v.len);
-    if (!(type_kinds(t) >> v.kind & 1) && !(f->kind == CEL_F_ENUM && v.kind == CEL_INT))
+    if (!(cel_type_kinds(t) >> v.kind & 1) && !(f->kind == CEL_F_ENUM && v.kind == CEL_INT))
         return bad_type(a, f);
     if ((f->kind == CEL_F_INT32 || f->kind == CEL_F_ENUM) &&
         (v.i < INT32_MIN || v.i > INT32_MAX))
@@ -307,8 +307,8 @@ static struct cel_value convert_map(struct arena *a, const struct cel_field *f,
     for (uint32_t i = 0; i < v.len; i++) {
         struct cel_value key = cel_key(a, v, i);
         struct cel_value one =
-            convert_one(a, f, f->type->params[1], map_value(a, v, i), is_strong);
-        if (!(type_kinds(f->type->params[0]) >> key.kind & 1))
+            convert_one(a, f, f->type->params[1], value_entry(a, v, i), is_strong);
+        if (!(cel_type_kinds(f->type->params[0]) >> key.kind & 1))
             return bad_type(a, f);
         if (one.kind == CEL_ERROR)
             return one;

@@ -36,7 +36,7 @@ static void measure_child(struct node *n, const struct node *child)
     n->weight = (uint32_t)MIN((uint64_t)n->weight + child->weight, (uint64_t)UINT32_MAX);
 }
 
-void node_measure(struct node *n)
+void ast_measure(struct node *n)
 {
     n->depth = 1;
     n->weight = 1;
@@ -68,7 +68,7 @@ void node_measure(struct node *n)
     }
 }
 
-struct node *node_new(struct arena *a, enum node_kind kind, uint32_t pos)
+struct node *ast_new(struct arena *a, enum node_kind kind, uint32_t pos)
 {
     struct node *n = arena_new(a, struct node);
 
@@ -80,25 +80,25 @@ struct node *node_new(struct arena *a, enum node_kind kind, uint32_t pos)
     return n;
 }
 
-struct node *node_const(struct arena *a, struct cel_value v, uint32_t pos)
+struct node *ast_const(struct arena *a, struct cel_value v, uint32_t pos)
 {
-    struct node *n = node_new(a, N_CONST, pos);
+    struct node *n = ast_new(a, N_CONST, pos);
 
     n->value = v;
     return n;
 }
 
-struct node *node_ident(struct arena *a, struct str name, uint32_t pos)
+struct node *ast_ident(struct arena *a, struct str name, uint32_t pos)
 {
-    struct node *n = node_new(a, N_IDENT, pos);
+    struct node *n = ast_new(a, N_IDENT, pos);
 
     n->name = name;
     return n;
 }
 
-struct node *node_call(struct arena *a, struct str name, uint32_t pos, size_t n, ...)
+struct node *ast_call(struct arena *a, struct str name, uint32_t pos, size_t n, ...)
 {
-    struct node *call = node_new(a, N_CALL, pos);
+    struct node *call = ast_new(a, N_CALL, pos);
     va_list ap;
 
     call->name = name;
@@ -112,17 +112,17 @@ struct node *node_call(struct arena *a, struct str name, uint32_t pos, size_t n,
         call->to = MAX(call->to, call->args[i]->to);
     }
     va_end(ap);
-    node_measure(call);
+    ast_measure(call);
     return call;
 }
 
-struct str node_qualified(struct arena *a, const struct node *n)
+struct str ast_qualified(struct arena *a, const struct node *n)
 {
     if (n->kind == N_IDENT)
         return n->name;
     if (n->kind != N_SELECT || n->is_test || n->is_opt)
         return str_of(NULL, 0);
-    struct str head = node_qualified(a, n->target);
+    struct str head = ast_qualified(a, n->target);
     if (!head.at)
         return head;
     return str_printf(a, "%.*s.%.*s", STR_ARG(head), STR_ARG(n->name));
@@ -170,9 +170,10 @@ static struct node *fail(struct parser *p, const char *expected)
     struct str got = at(p, T_END) ? S("<EOF>") : text_of(p, p->tok);
 
     if (!p->has_stopped)
-        report(p->report, p->tok.from, "Syntax error: mismatched input '%.*s' expecting %s",
-               STR_ARG(got), expected);
-    return node_new(p->arena, N_ERROR, p->tok.from);
+        issue_report(p->report, p->tok.from,
+                     "Syntax error: mismatched input '%.*s' expecting %s", STR_ARG(got),
+                     expected);
+    return ast_new(p->arena, N_ERROR, p->tok.from);
 }
 
 static bool expect(struct parser *p, enum token_kind kind, const char *name)
@@ -204,11 +205,11 @@ static bool is_over(struct parser *p, const struct node *n)
     if (p->has_stopped)
         return true;
     if (p->depth > CEL_MAX_DEPTH)
-        report(p->report, 0, "expression recursion limit exceeded: %d", CEL_MAX_DEPTH);
+        issue_report(p->report, 0, "expression recursion limit exceeded: %d", CEL_MAX_DEPTH);
     else if (n && n->depth > CEL_MAX_DEPTH)
-        report(p->report, 0, "max recursion depth exceeded");
+        issue_report(p->report, 0, "max recursion depth exceeded");
     else if (++p->n_nodes > CEL_MAX_NODES || (n && n->weight > CEL_MAX_NODES))
-        report(p->report, 0, "expression has more than %d parts", CEL_MAX_NODES);
+        issue_report(p->report, 0, "expression has more than %d parts", CEL_MAX_NODES);
     else
         return false;
     p->has_stopped = true;
@@ -221,7 +222,7 @@ static struct node *done(struct parser *p, struct node *n, uint32_t from)
 {
     n->from = from;
     n->to = p->end;
-    node_measure(n);
+    ast_measure(n);
     if (is_over(p, n))
         n->kind = N_ERROR;
     return n;
@@ -250,13 +251,13 @@ static struct node *parse_int(struct parser *p, bool is_negative)
         v = strtoull(digits, NULL, is_hex ? 16 : 10);
     }
     if (errno || (!is_uint && v > (unsigned long long)INT64_MAX + is_negative)) {
-        report(p->report, pos, "invalid %s literal", is_uint ? "uint" : "int");
+        issue_report(p->report, pos, "invalid %s literal", is_uint ? "uint" : "int");
         v = 0;
     }
     take(p);
     if (is_uint)
-        return node_const(p->arena, cel_uint(v), pos);
-    return node_const(p->arena, cel_int(is_negative ? (int64_t)(0 - v) : (int64_t)v), pos);
+        return ast_const(p->arena, cel_uint(v), pos);
+    return ast_const(p->arena, cel_int(is_negative ? (int64_t)(0 - v) : (int64_t)v), pos);
 }
 
 static struct node *parse_double(struct parser *p, bool is_negative)
@@ -265,9 +266,9 @@ static struct node *parse_double(struct parser *p, bool is_negative)
     double d = strtod(str_z(p->arena, text_of(p, p->tok)), NULL);
 
     if (isinf(d))
-        report(p->report, pos, "invalid double literal");
+        issue_report(p->report, pos, "invalid double literal");
     take(p);
-    return node_const(p->arena, cel_double(is_negative ? -d : d), pos);
+    return ast_const(p->arena, cel_double(is_negative ? -d : d), pos);
 }
 
 static struct node *parse_string(struct parser *p)
@@ -277,8 +278,8 @@ static struct node *parse_string(struct parser *p)
 
     take(p);
     if (!lex_string(&p->lex, p->arena, t, &s))
-        return node_new(p->arena, N_ERROR, t.from);
-    return node_const(p->arena, t.kind == T_BYTES ? cel_bytes(s) : cel_text(s), t.from);
+        return ast_new(p->arena, N_ERROR, t.from);
+    return ast_const(p->arena, t.kind == T_BYTES ? cel_bytes(s) : cel_text(s), t.from);
 }
 
 static struct node *parse_literal(struct parser *p)
@@ -306,7 +307,7 @@ static struct node *parse_literal(struct parser *p)
         return NULL;
     }
     take(p);
-    return node_const(p->arena, v, pos);
+    return ast_const(p->arena, v, pos);
 }
 
 /* ---- calls, lists, maps, messages ---- */
@@ -334,7 +335,7 @@ static void parse_args(struct parser *p, struct args *out)
 static struct node *make_call(struct parser *p, struct str name, uint32_t pos,
                               struct node *target, struct args *args, uint32_t from)
 {
-    struct node *call = node_new(p->arena, N_CALL, pos);
+    struct node *call = ast_new(p->arena, N_CALL, pos);
     uint32_t n = (uint32_t)args->list.len + (target != NULL);
 
     call->name = name;
@@ -355,7 +356,7 @@ static struct node *make_call(struct parser *p, struct str name, uint32_t pos,
         return call;
     done(p, n2, from);
     if (++p->n_macros > CEL_MAX_MACROS && !p->has_stopped) {
-        report(p->report, pos, "more than %d macro calls", CEL_MAX_MACROS);
+        issue_report(p->report, pos, "more than %d macro calls", CEL_MAX_MACROS);
         p->has_stopped = true;
     }
     return n2;
@@ -367,7 +368,7 @@ static bool parse_opt(struct parser *p)
     if (!at(p, T_ASK))
         return false;
     if (!env_has(p->env, LIB_OPTIONAL))
-        report(p->report, p->tok.from, "unsupported syntax '?'");
+        issue_report(p->report, p->tok.from, "unsupported syntax '?'");
     take(p);
     return true;
 }
@@ -377,7 +378,7 @@ typedef VEC(struct entry) entries;
 static struct node *end_entries(struct parser *p, enum node_kind kind, uint32_t pos,
                                 entries *list, uint32_t from)
 {
-    struct node *n = node_new(p->arena, kind, pos);
+    struct node *n = ast_new(p->arena, kind, pos);
 
     n->entries = list->at;
     n->n = (uint32_t)list->len;
@@ -418,7 +419,7 @@ static struct node *parse_map(struct parser *p)
         e.pos = p->tok.from;
         if (!expect(p, T_COLON, "':'")) {
             skip_to_comma(p);
-            e.value = node_new(p->arena, N_ERROR, e.pos);
+            e.value = ast_new(p->arena, N_ERROR, e.pos);
         } else {
             e.value = parse_expr(p);
         }
@@ -461,7 +462,7 @@ static struct node *parse_message(struct parser *p, struct node *name)
             skip_to_comma(p);
         }
         e.pos = p->tok.from;
-        e.value = expect(p, T_COLON, "':'") ? parse_expr(p) : node_new(p->arena, N_ERROR, pos);
+        e.value = expect(p, T_COLON, "':'") ? parse_expr(p) : ast_new(p->arena, N_ERROR, pos);
         vec_push_in(p->arena, &list, e);
         if (e.value->kind == N_ERROR && !at(p, T_COMMA) && !at(p, T_RBRACE))
             skip_to_comma(p);
@@ -472,7 +473,7 @@ static struct node *parse_message(struct parser *p, struct node *name)
     accept(p, T_COMMA);
     expect(p, T_RBRACE, "'}'");
     struct node *n = end_entries(p, N_STRUCT, pos, &list, name->from);
-    n->name = node_qualified(p->arena, name);
+    n->name = ast_qualified(p->arena, name);
     for (const struct node *head = name; !n->is_root; head = head->target) {
         n->is_root = head->is_root;
         if (head->kind != N_SELECT)
@@ -495,8 +496,8 @@ static struct node *parse_ident(struct parser *p)
     name = str_copy(p->arena, text_of(p, t));
     take(p);
     if (lex_is_reserved(name)) {
-        report(p->report, t.from, "reserved identifier: %.*s", STR_ARG(name));
-        return node_new(p->arena, N_ERROR, t.from);
+        issue_report(p->report, t.from, "reserved identifier: %.*s", STR_ARG(name));
+        return ast_new(p->arena, N_ERROR, t.from);
     }
     if (at(p, T_LPAREN)) {
         struct args args = {0};
@@ -508,7 +509,7 @@ static struct node *parse_ident(struct parser *p)
             call->is_root = is_root;
         return call;
     }
-    struct node *n = done(p, node_ident(p->arena, name, t.from), from);
+    struct node *n = done(p, ast_ident(p->arena, name, t.from), from);
     n->is_root = is_root;
     n->is_name = true;
     return n;
@@ -545,21 +546,21 @@ static struct node *parse_primary(struct parser *p)
 static struct node *parse_dot(struct parser *p, struct node *n)
 {
     uint32_t pos = p->tok.from, from = n->from;
-    struct node *s = node_new(p->arena, N_SELECT, pos);
+    struct node *s = ast_new(p->arena, N_SELECT, pos);
 
     take(p);
     if (at(p, T_ASK)) {
         if (!env_has(p->env, LIB_OPTIONAL))
-            report(p->report, p->tok.from, "unsupported syntax '.?'");
+            issue_report(p->report, p->tok.from, "unsupported syntax '.?'");
         s->is_opt = true;
         take(p);
     }
     bool is_plain = at(p, T_IDENT) && !s->is_opt;
     if (at(p, T_STRING) || at(p, T_BYTES)) {
-        report(p->report, pos, "Syntax error: no viable alternative at input '.%.*s'",
-               STR_ARG(text_of(p, p->tok)));
+        issue_report(p->report, pos, "Syntax error: no viable alternative at input '.%.*s'",
+                     STR_ARG(text_of(p, p->tok)));
         take(p);
-        return node_new(p->arena, N_ERROR, pos);
+        return ast_new(p->arena, N_ERROR, pos);
     }
     if (!parse_field(p, &s->name))
         return fail(p, "IDENTIFIER");
@@ -584,14 +585,14 @@ static struct node *parse_index(struct parser *p, struct node *n)
     is_opt = at(p, T_ASK);
     if (is_opt) {
         if (!env_has(p->env, LIB_OPTIONAL))
-            report(p->report, p->tok.from, "unsupported syntax '[?'");
+            issue_report(p->report, p->tok.from, "unsupported syntax '[?'");
         take(p);
     }
     struct node *key = parse_expr(p);
     if (key->kind == N_ERROR && !at(p, T_RBRACKET))
         skip_to_comma(p);
     expect(p, T_RBRACKET, "']'");
-    return done(p, node_call(p->arena, is_opt ? S("_[?_]") : S("_[_]"), pos, 2, n, key), from);
+    return done(p, ast_call(p->arena, is_opt ? S("_[?_]") : S("_[_]"), pos, 2, n, key), from);
 }
 
 static struct node *parse_member(struct parser *p, struct node *n)
@@ -631,7 +632,7 @@ static struct node *parse_unary(struct parser *p)
     n = parse_member(p, parse_primary(p));
     if (n_ops % 2 == 0 || n->kind == N_ERROR)
         return n;
-    return done(p, node_call(p->arena, kind == T_NOT ? S("!_") : S("-_"), pos, 1, n), pos);
+    return done(p, ast_call(p->arena, kind == T_NOT ? S("!_") : S("-_"), pos, 1, n), pos);
 }
 
 struct level {
@@ -673,7 +674,7 @@ static struct node *parse_binary(struct parser *p, size_t level)
             level + 1 < countof(levels) ? parse_binary(p, level + 1) : parse_unary(p);
         if (right->kind == N_ERROR)
             return right;
-        left = done(p, node_call(p->arena, levels[level].ops[i].name, pos, 2, left, right),
+        left = done(p, ast_call(p->arena, levels[level].ops[i].name, pos, 2, left, right),
                     left->from);
     }
     return left;
@@ -692,7 +693,7 @@ static struct node *balance(struct parser *p, const struct chain *c, struct str 
     struct node *left = mid == lo ? c->terms.at[mid] : balance(p, c, name, lo, mid - 1);
     struct node *right = mid == hi ? c->terms.at[mid + 1] : balance(p, c, name, mid + 1, hi);
 
-    return node_call(p->arena, name, c->ops.at[mid], 2, left, right);
+    return ast_call(p->arena, name, c->ops.at[mid], 2, left, right);
 }
 
 static struct node *parse_logic(struct parser *p, bool is_or)
@@ -722,7 +723,7 @@ static struct node *parse_expr(struct parser *p)
     p->depth++;
     if (is_over(p, NULL)) {
         p->depth--;
-        return node_new(p->arena, N_ERROR, p->tok.from);
+        return ast_new(p->arena, N_ERROR, p->tok.from);
     }
     cond = parse_logic(p, true);
     if (cond->kind != N_ERROR && at(p, T_ASK)) {
@@ -730,18 +731,18 @@ static struct node *parse_expr(struct parser *p)
         take(p);
         yes = parse_logic(p, true);
         if (yes->kind == N_ERROR || !expect(p, T_COLON, "':'"))
-            cond = node_new(p->arena, N_ERROR, pos);
+            cond = ast_new(p->arena, N_ERROR, pos);
         else if (no = parse_expr(p), no->kind == N_ERROR)
             cond = no;
         else
-            cond = done(p, node_call(p->arena, S("_?_:_"), pos, 3, cond, yes, no), cond->from);
+            cond = done(p, ast_call(p->arena, S("_?_:_"), pos, 3, cond, yes, no), cond->from);
     }
     p->depth--;
     return cond;
 }
 
-struct node *parse(struct arena *a, const struct cel_env *env, struct str text, bool no_macros,
-                   struct report *r)
+struct node *ast_parse(struct arena *a, const struct cel_env *env, struct str text,
+                       bool no_macros, struct report *r)
 {
     struct parser p = {
         .arena = a,
@@ -752,13 +753,13 @@ struct node *parse(struct arena *a, const struct cel_env *env, struct str text, 
     };
 
     if (!str_is_utf8(text)) {
-        report(r, 0, "expression is not valid UTF-8");
-        return node_new(a, N_ERROR, 0);
+        issue_report(r, 0, "expression is not valid UTF-8");
+        return ast_new(a, N_ERROR, 0);
     }
     if (text.len > CEL_MAX_TEXT && str_runes(text) > CEL_MAX_TEXT) {
-        report(r, 0, "expression code point size exceeds limit: size: %zu, limit %d",
-               str_runes(text), CEL_MAX_TEXT);
-        return node_new(a, N_ERROR, 0);
+        issue_report(r, 0, "expression code point size exceeds limit: size: %zu, limit %d",
+                     str_runes(text), CEL_MAX_TEXT);
+        return ast_new(a, N_ERROR, 0);
     }
     p.tok = fetch(&p);
     p.next = fetch(&p);

@@ -349,7 +349,7 @@ static bool fold_literal(struct planner *p, const struct node *n, const struct o
         struct cel_value *values = arena_array(p->a, struct cel_value, MAX(n_args, (size_t)1));
         for (size_t i = 0; i < n_args; i++)
             values[i] = args[i].value;
-        v = map_literal(p->a, p->env, values, n_args / 2);
+        v = value_map(p->a, p->env, values, n_args / 2);
         if (v.kind == CEL_ERROR)
             return false;
     }
@@ -507,10 +507,10 @@ static bool fold_conversion(struct planner *p, const struct node *n, const struc
     if (n->n != 1 || !is_folded(&call->args[0]) || !is_conversion(n->name) || !p->env->folds)
         return false;
     ctx_init(&c, p->p, &run, NULL);
-    struct cel_value v = eval(&c, call);
+    struct cel_value v = op_eval(&c, call);
     if (v.kind == CEL_ERROR) {
         struct str s = cel_error_text(p->a, v);
-        report(p->report, n->pos, "%.*s", STR_ARG(s));
+        issue_report(p->report, n->pos, "%.*s", STR_ARG(s));
         p->report->out->is_program = true;
     }
     if (cel_is_stop(v))
@@ -534,7 +534,7 @@ static bool make_beforehand(struct planner *p, const struct node *n, const struc
         if (!is_const(&call->args[i]))
             return false;
     ctx_init(&c, p->p, &run, NULL);
-    struct cel_value v = eval(&c, call);
+    struct cel_value v = op_eval(&c, call);
     if (v.kind < CEL_QUANTITY || v.kind > CEL_FORMAT || c.cost > UINT32_MAX)
         return false;
     set_const(p, n, v, (uint32_t)c.cost, out);
@@ -563,7 +563,7 @@ static void prepare(struct planner *p, const struct node *n, const struct op *ar
         info->prepared = re;
         info->is_prepared_strict = p->env->folds;
     } else if (p->env->folds) {
-        report(p->report, n->args[1]->pos, "error parsing regexp: %s", err.text);
+        issue_report(p->report, n->args[1]->pos, "error parsing regexp: %s", err.text);
         p->report->out->is_program = true;
     }
 }
@@ -870,8 +870,8 @@ static const struct cel_type *copy_type(struct arena *a, const struct cel_type *
 
 #define PROGRAM_BLOCK 1024
 
-struct cel_program *plan(const struct cel_env *env, struct node *root, int n_locals,
-                         struct str text, struct arena *scratch, struct report *r)
+struct cel_program *ast_plan(const struct cel_env *env, struct node *root, int n_locals,
+                             struct str text, struct arena *scratch, struct report *r)
 {
     struct cel_program *p = mem_zero(1, sizeof(*p));
     struct planner pl = {.p = p, .env = env, .report = r, .scratch = scratch};

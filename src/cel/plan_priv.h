@@ -228,15 +228,15 @@ struct ctx {
     struct trace *trace;
 };
 
-struct cel_value eval(struct ctx *c, const struct op *op);
+struct cel_value op_eval(struct ctx *c, const struct op *op);
 void ctx_init(struct ctx *c, const struct cel_program *p, struct cel_run *run,
               struct cel_value *locals);
-uint64_t call_cost(enum cost rule, const struct cel_value *args, size_t n,
-                   struct cel_value result);
+uint64_t cost_run(enum cost rule, const struct cel_value *args, size_t n,
+                  struct cel_value result);
 /* The rule that a call with these overloads is charged by. */
 enum cost cost_rule(const struct cel_env *env, const struct function *f,
                     const struct overload *const *overloads, uint32_t n);
-uint64_t scale(uint64_t n, double factor); /* rounded up */
+uint64_t cost_scale(uint64_t n, double factor); /* rounded up */
 
 struct cel_value value_add(struct arena *a, struct cel_value x, struct cel_value y);
 struct cel_value value_arith(struct arena *a, enum op_code op, struct cel_value x,
@@ -252,8 +252,8 @@ struct cel_value value_peek(struct arena *a, struct cel_value v, struct cel_valu
 bool set_has(const struct const_set *s, struct cel_value v);
 /* {keys: values} with what the environment says of duplicates and odd keys. Pairs follow each
  * other. */
-struct cel_value map_literal(struct arena *a, const struct cel_env *env,
-                             const struct cel_value *pairs, size_t n);
+struct cel_value value_map(struct arena *a, const struct cel_env *env,
+                           const struct cel_value *pairs, size_t n);
 
 /* ---- device.c ---- */
 

@@ -6,15 +6,15 @@
 static struct node *front(struct arena *a, const struct cel_env *env, struct str text,
                           const struct cel_compile *opts, struct report *r, int *n_locals)
 {
-    struct node *root = parse(a, env, text, opts->no_macros, r);
+    struct node *root = ast_parse(a, env, text, opts->no_macros, r);
 
     if (r->at.len)
         return NULL;
-    *n_locals = check(a, env, root, opts->is_unchecked, r);
+    *n_locals = ast_check(a, env, root, opts->is_unchecked, r);
     if (*n_locals < 0 || r->at.len)
         return NULL;
     if (!opts->is_unchecked)
-        validate(a, env, root, r);
+        ast_validate(a, env, root, r);
     return r->at.len ? NULL : root;
 }
 
@@ -30,10 +30,10 @@ struct cel_program *cel_compile(const struct cel_env *env, struct str text,
     opts = opts ? opts : &defaults;
     struct node *root = front(&a, env, text, opts, &r, &n_locals);
     if (root)
-        p = plan(env, root, n_locals, text, &a, &r);
+        p = ast_plan(env, root, n_locals, text, &a, &r);
     if (p && !opts->is_unchecked)
-        p->estimate = estimate(&a, env, root, opts->sizes.fn ? &opts->sizes : &env->sizes);
-    report_done(&r);
+        p->estimate = ast_estimate(&a, env, root, opts->sizes.fn ? &opts->sizes : &env->sizes);
+    issue_done(&r);
     return p;
 }
 
@@ -69,12 +69,12 @@ struct str cel_unparse(struct arena *a, const struct cel_env *env, struct str te
                        struct cel_issues *issues)
 {
     struct report r = {.arena = issues->arena, .out = issues, .text = text};
-    struct node *root = parse(a, env, text, false, &r);
+    struct node *root = ast_parse(a, env, text, false, &r);
     struct buf b = buf_in(a, text.len + 16);
 
-    report_done(&r);
+    issue_done(&r);
     if (r.at.len)
         return str_of(NULL, 0);
-    unparse(&b, root);
+    ast_unparse(&b, root);
     return buf_str(&b);
 }

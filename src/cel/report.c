@@ -3,7 +3,7 @@
 
 #define MAX_SHOWN_LINE 16384 /* bytes; a longer line is not copied into the message */
 
-void report(struct report *r, uint32_t pos, const char *format, ...)
+void issue_report(struct report *r, uint32_t pos, const char *format, ...)
 {
     struct cel_issue issue = {0};
     char text[1024];
@@ -40,7 +40,7 @@ static int issue_cmp(const struct cel_issue *a, const struct cel_issue *b)
     return a->line != b->line ? a->line - b->line : a->column - b->column;
 }
 
-void report_done(struct report *r)
+void issue_done(struct report *r)
 {
     struct cel_issues *out = r->out;
 

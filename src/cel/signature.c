@@ -109,8 +109,8 @@ static const struct cel_type *with_params(struct arena *a, struct str name,
     return cel_type_with(a, CEL_T_OPAQUE, str_copy(a, name), params, n);
 }
 
-const struct cel_type *type_read(struct arena *a, const struct cel_env *env, struct str *text,
-                                 struct err *err)
+const struct cel_type *cel_type_read(struct arena *a, const struct cel_env *env,
+                                     struct str *text, struct err *err)
 {
     const struct cel_type *params[MAX_VARS];
     size_t n = 0, len = 0;
@@ -154,7 +154,7 @@ const struct cel_type *type_read(struct arena *a, const struct cel_env *env, str
     }
     skip(text, '(');
     do {
-        if (n == MAX_VARS || !(params[n++] = type_read(a, env, text, err))) {
+        if (n == MAX_VARS || !(params[n++] = cel_type_read(a, env, text, err))) {
             err_set(err, ERR_SYNTAX, "the parameters of '%.*s' cannot be read", STR_ARG(name));
             return NULL;
         }
@@ -198,7 +198,7 @@ static const struct cel_type *number(struct arena *a, const struct cel_type *t, 
 #define ALL_KINDS (~(1u << CEL_ABSENT | 1u << CEL_ERROR | 1u << CEL_UNKNOWN))
 #define BIT(k) (1u << (k))
 
-uint32_t type_kinds(const struct cel_type *t)
+uint32_t cel_type_kinds(const struct cel_type *t)
 {
     static const struct {
         const struct cel_type *type;
@@ -241,7 +241,7 @@ uint32_t type_kinds(const struct cel_type *t)
     case CEL_T_ENUM:
         return BIT(CEL_ENUM);
     case CEL_T_WRAPPER:
-        return BIT(CEL_NULL) | type_kinds(t->params[0]);
+        return BIT(CEL_NULL) | cel_type_kinds(t->params[0]);
     case CEL_T_STRUCT:
         return BIT(CEL_MESSAGE) | BIT(CEL_OBJECT) | BIT(CEL_MAP);
     case CEL_T_OPAQUE:
@@ -257,13 +257,13 @@ uint32_t type_kinds(const struct cel_type *t)
 static void set_param(struct overload *o, size_t i, const struct cel_type *t)
 {
     o->params[i] = t;
-    o->kinds[i] = type_kinds(t);
+    o->kinds[i] = cel_type_kinds(t);
     o->item_kinds[i] = o->key_kinds[i] = ALL_KINDS;
     if (t->kind == CEL_T_LIST)
-        o->item_kinds[i] = type_kinds(t->params[0]);
+        o->item_kinds[i] = cel_type_kinds(t->params[0]);
     if (t->kind == CEL_T_MAP) {
-        o->key_kinds[i] = type_kinds(t->params[0]);
-        o->item_kinds[i] = type_kinds(t->params[1]);
+        o->key_kinds[i] = cel_type_kinds(t->params[0]);
+        o->item_kinds[i] = cel_type_kinds(t->params[1]);
     }
 }
 
@@ -278,7 +278,7 @@ bool signature_read(struct cel_env *env, const char *text, struct overload *o, s
     if (s.len && s.at[0] != '(') {
         size_t dot = str_find(s, S(".("));
         struct str receiver = str_slice(s, 0, dot);
-        if (dot == STR_NONE || !(t = type_read(a, env, &receiver, err)))
+        if (dot == STR_NONE || !(t = cel_type_read(a, env, &receiver, err)))
             return err_set(err, ERR_SYNTAX, "no receiver in '%s'", text) == 0;
         s = str_slice(s, dot + 1, s.len);
         set_param(o, o->n_params++, number(a, t, &vars));
@@ -287,12 +287,12 @@ bool signature_read(struct cel_env *env, const char *text, struct overload *o, s
     if (!skip(&s, '('))
         return err_set(err, ERR_SYNTAX, "no arguments in '%s'", text) == 0;
     while (!skip(&s, ')')) {
-        if (o->n_params == MAX_ARGS || !(t = type_read(a, env, &s, err)))
+        if (o->n_params == MAX_ARGS || !(t = cel_type_read(a, env, &s, err)))
             return err_set(err, ERR_SYNTAX, "the arguments of '%s' cannot be read", text) == 0;
         set_param(o, o->n_params++, number(a, t, &vars));
         skip(&s, ',');
     }
-    if (!(t = type_read(a, env, &s, err)))
+    if (!(t = cel_type_read(a, env, &s, err)))
         return false;
     o->result = number(a, t, &vars);
     o->n_vars = (uint8_t)vars.n;

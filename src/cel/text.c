@@ -44,7 +44,7 @@ static void fixed(struct buf *b, const char *digits, int n, int point)
     }
 }
 
-struct str double_fixed(struct arena *a, double d)
+struct str text_double_fixed(struct arena *a, double d)
 {
     struct buf b = buf_in(a, 32);
     char digits[32];
@@ -61,7 +61,7 @@ struct str double_fixed(struct arena *a, double d)
     return buf_str(&b);
 }
 
-struct str double_text(struct arena *a, double d)
+struct str text_double(struct arena *a, double d)
 {
     struct buf b = buf_in(a, 32);
     char digits[32];
@@ -92,7 +92,7 @@ struct str double_text(struct arena *a, double d)
 static const char alphabet[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-struct str base64_text(struct arena *a, struct str s)
+struct str text_base64(struct arena *a, struct str s)
 {
     struct buf b = buf_in(a, s.len / 3 * 4 + 8);
 
@@ -107,7 +107,7 @@ struct str base64_text(struct arena *a, struct str s)
     return buf_str(&b);
 }
 
-int64_t base64_read(struct arena *a, struct str s, bool needs_padding, struct str *out)
+int64_t text_base64_read(struct arena *a, struct str s, bool needs_padding, struct str *out)
 {
     struct buf b = buf_in(a, s.len / 4 * 3 + 4);
     uint32_t v = 0, n = 0;
@@ -155,7 +155,7 @@ static bool escape(struct buf *out, char c)
     return true;
 }
 
-void quote_string(struct buf *out, struct str s)
+void text_quote(struct buf *out, struct str s)
 {
     buf_byte(out, '"');
     for (size_t i = 0; i < s.len;) {
@@ -172,7 +172,7 @@ void quote_string(struct buf *out, struct str s)
     buf_byte(out, '"');
 }
 
-void quote_bytes(struct buf *out, struct str s)
+void text_quote_bytes(struct buf *out, struct str s)
 {
     buf_add(out, S("b\""));
     for (size_t i = 0; i < s.len; i++) {
@@ -189,7 +189,7 @@ void quote_bytes(struct buf *out, struct str s)
 
 /* ---- the rest ---- */
 
-struct str plain_text(struct arena *a, struct cel_value v)
+struct str text_plain(struct arena *a, struct cel_value v)
 {
     struct buf b = buf_in(a, 40);
 
@@ -241,12 +241,12 @@ void show_opaque(struct arena *a, struct buf *b, struct cel_value v)
         if (calls[i].kind != v.kind)
             continue;
         buf_printf(b, "%s(", calls[i].call);
-        quote_string(b, plain_text(a, v));
+        text_quote(b, text_plain(a, v));
         buf_byte(b, ')');
         return;
     }
     if (v.kind == CEL_FORMAT)
         format_show(b, v);
     else
-        buf_add(b, plain_text(a, v));
+        buf_add(b, text_plain(a, v));
 }

@@ -234,7 +234,7 @@ static void put(struct buf *out, const struct node *n, int level)
         buf_byte(out, ')');
 }
 
-void unparse(struct buf *out, const struct node *n)
+void ast_unparse(struct buf *out, const struct node *n)
 {
     put(out, n, P_TERNARY);
 }

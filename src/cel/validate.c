@@ -25,7 +25,8 @@ static void mixed(struct validator *v, const struct node *at, const struct cel_t
 {
     struct str w = show(v, want), g = show(v, at->type);
 
-    report(v->report, at->pos, "expected type '%.*s' but found '%.*s'", STR_ARG(w), STR_ARG(g));
+    issue_report(v->report, at->pos, "expected type '%.*s' but found '%.*s'", STR_ARG(w),
+                 STR_ARG(g));
 }
 
 /* The type of an entry's content. */
@@ -67,7 +68,7 @@ static void check_duration(struct validator *v, const struct node *n)
 
     if (n->n == 1 && is_const(n->args[0], CEL_STRING) &&
         !duration_read(cel_str(n->args[0]->value), &ns))
-        report(v->report, n->args[0]->pos, "invalid duration argument");
+        issue_report(v->report, n->args[0]->pos, "invalid duration argument");
 }
 
 static void check_timestamp(struct validator *v, const struct node *n)
@@ -82,7 +83,7 @@ static void check_timestamp(struct validator *v, const struct node *n)
     else if (is_const(arg, CEL_INT))
         is_bad = arg->value.i < STAMP_MIN || arg->value.i > STAMP_MAX;
     if (is_bad)
-        report(v->report, arg->pos, "invalid timestamp argument");
+        issue_report(v->report, arg->pos, "invalid timestamp argument");
 }
 
 static void check_matches(struct validator *v, const struct node *n)
@@ -93,14 +94,14 @@ static void check_matches(struct validator *v, const struct node *n)
         return;
     struct regex *re = regex_new(cel_str(arg->value), NULL);
     if (!re)
-        report(v->report, arg->pos, "invalid matches argument");
+        issue_report(v->report, arg->pos, "invalid matches argument");
     regex_free(re);
 }
 
 /* Types of arguments that clauses take; what is dyn may be anything. */
 static bool clause_takes(char verb, const struct cel_type *t, bool is_old)
 {
-    uint32_t kinds = type_kinds(t);
+    uint32_t kinds = cel_type_kinds(t);
 
     if (t->kind == CEL_T_DYN || t->kind == CEL_T_ANY || t->kind == CEL_T_PARAM ||
         t->kind == CEL_T_ERROR)
@@ -130,25 +131,25 @@ static void check_format(struct validator *v, const struct node *n)
             continue;
         if (!format_clause(v->a, s, &i, v->env->old_format, &f, &bad)) {
             struct str text = cel_error_text(v->a, bad);
-            report(v->report, n->args[0]->pos, "%.*s", STR_ARG(text));
+            issue_report(v->report, n->args[0]->pos, "%.*s", STR_ARG(text));
             return;
         }
         i--;
         if (used >= list->n) {
-            report(v->report, list->pos, "index %u out of range", used);
+            issue_report(v->report, list->pos, "index %u out of range", used);
             return;
         }
         const struct node *arg = list->entries[used++].value;
         if (!clause_takes(f.verb, arg->type, v->env->old_format)) {
             struct str type = show(v, arg->type);
-            report(v->report, arg->pos, "error during formatting: %s, was given %.*s",
-                   format_complaint(f.verb, v->env->old_format), STR_ARG(type));
+            issue_report(v->report, arg->pos, "error during formatting: %s, was given %.*s",
+                         format_complaint(f.verb, v->env->old_format), STR_ARG(type));
         }
     }
     if (used < list->n)
-        report(v->report, list->entries[used].value->pos,
-               "too many arguments supplied to string.format (expected %u, got %u)", used,
-               list->n);
+        issue_report(v->report, list->entries[used].value->pos,
+                     "too many arguments supplied to string.format (expected %u, got %u)", used,
+                     list->n);
 }
 
 static void check_call(struct validator *v, const struct node *n)
@@ -226,7 +227,8 @@ static void walk(struct validator *v, const struct node *n)
     }
 }
 
-void validate(struct arena *a, const struct cel_env *env, struct node *root, struct report *r)
+void ast_validate(struct arena *a, const struct cel_env *env, struct node *root,
+                  struct report *r)
 {
     struct validator v = {.a = a, .env = env, .report = r};
 

@@ -11,7 +11,7 @@
 
 /* ---- making ---- */
 
-bool str_is_ascii(struct str s)
+bool text_is_ascii(struct str s)
 {
     size_t i = 0;
     uint64_t w;
@@ -31,7 +31,7 @@ struct cel_value cel_text(struct str s)
 {
     struct cel_value v = cel_string(s);
 
-    v.form = str_is_ascii(s) ? CEL_ASCII : 0;
+    v.form = text_is_ascii(s) ? CEL_ASCII : 0;
     return v;
 }
 
@@ -256,7 +256,7 @@ struct cel_value cel_key(struct arena *a, struct cel_value map, uint32_t i)
     return map.host->ops->at(map.host, a, i);
 }
 
-struct cel_value map_value(struct arena *a, struct cel_value map, uint32_t i)
+struct cel_value value_entry(struct arena *a, struct cel_value map, uint32_t i)
 {
     if (map.form == CEL_ARRAY)
         return map.map->entries[i].value;
@@ -416,7 +416,7 @@ static struct cel_value maps_equal(struct arena *a, struct cel_value x, struct c
         struct cel_value other = cel_get(a, y, cel_key(a, x, i));
         if (other.kind == CEL_ABSENT)
             return cel_bool(false);
-        struct cel_value e = equal(a, map_value(a, x, i), other, depth);
+        struct cel_value e = equal(a, value_entry(a, x, i), other, depth);
         if (!cel_is_true(e))
             return e;
     }
@@ -594,7 +594,7 @@ static bool map_to_json(struct arena *a, struct cel_value v, struct json *out)
 
     for (uint32_t i = 0; i < v.len; i++) {
         struct cel_value key = cel_key(a, v, i);
-        if (key.kind != CEL_STRING || !cel_to_json(a, map_value(a, v, i), &item))
+        if (key.kind != CEL_STRING || !cel_to_json(a, value_entry(a, v, i), &item))
             return false;
         obj_set(&obj, cel_str(key), item);
     }
@@ -621,13 +621,13 @@ bool cel_to_json(struct arena *a, struct cel_value v, struct json *out)
                                   : json_of_i64((int64_t)v.u);
         return true;
     case CEL_DOUBLE:
-        *out = isfinite(v.d) ? json_of_f64(v.d) : json_of_str(double_text(a, v.d));
+        *out = isfinite(v.d) ? json_of_f64(v.d) : json_of_str(text_double(a, v.d));
         return true;
     case CEL_STRING:
         *out = json_of_str(cel_str(v));
         return true;
     case CEL_BYTES:
-        *out = json_of_str(base64_text(a, cel_str(v)));
+        *out = json_of_str(text_base64(a, cel_str(v)));
         return true;
     case CEL_LIST:
         return list_to_json(a, v, out);
@@ -642,7 +642,7 @@ bool cel_to_json(struct arena *a, struct cel_value v, struct json *out)
     case CEL_IP:
     case CEL_CIDR:
     case CEL_URL:
-        *out = json_of_str(plain_text(a, v));
+        *out = json_of_str(text_plain(a, v));
         return true;
     case CEL_MESSAGE:
         return message_to_json(a, v, out);
@@ -669,17 +669,17 @@ static void show(struct arena *a, struct buf *b, struct cel_value v, int depth)
         buf_printf(b, "%lluu", (unsigned long long)v.u);
         break;
     case CEL_DOUBLE: {
-        struct str s = double_text(a, v.d);
+        struct str s = text_double(a, v.d);
         buf_add(b, s);
         if (isfinite(v.d) && str_index(s, '.') == STR_NONE && str_index(s, 'e') == STR_NONE)
             buf_add(b, S(".0"));
         break;
     }
     case CEL_STRING:
-        quote_string(b, cel_str(v));
+        text_quote(b, cel_str(v));
         break;
     case CEL_BYTES:
-        quote_bytes(b, cel_str(v));
+        text_quote_bytes(b, cel_str(v));
         break;
     case CEL_LIST:
         buf_byte(b, '[');
@@ -695,7 +695,7 @@ static void show(struct arena *a, struct buf *b, struct cel_value v, int depth)
             buf_add(b, i ? S(", ") : S(""));
             show(a, b, cel_key(a, v, i), depth + 1);
             buf_add(b, S(": "));
-            show(a, b, map_value(a, v, i), depth + 1);
+            show(a, b, value_entry(a, v, i), depth + 1);
         }
         buf_byte(b, '}');
         break;

@@ -5,10 +5,10 @@
 
 #define CEL_SHOW_DEPTH 50
 
-bool str_is_ascii(struct str s);
+bool text_is_ascii(struct str s);
 uint64_t string_size(struct cel_value v);
 uint64_t value_hash(struct cel_value v);
-struct cel_value map_value(struct arena *a, struct cel_value map, uint32_t i);
+struct cel_value value_entry(struct arena *a, struct cel_value map, uint32_t i);
 struct cel_value unknown_merge(struct arena *a, struct cel_value x, struct cel_value y);
 static inline bool value_is_number(struct cel_value v)
 {
@@ -44,18 +44,18 @@ static inline bool bytes_eq(const char *x, const char *y, size_t n)
 /* ---- text.c ---- */
 
 /* As string() of a double prints it: shortest, exponent from 1e6 and below 1e-4. */
-struct str double_text(struct arena *a, double d);
+struct str text_double(struct arena *a, double d);
 /* Shortest digits that read back, never with an exponent. */
-struct str double_fixed(struct arena *a, double d);
-struct str base64_text(struct arena *a, struct str bytes);
+struct str text_double_fixed(struct arena *a, double d);
+struct str text_base64(struct arena *a, struct str bytes);
 /* Standard alphabet, padded or not; the offset of the first bad byte, or -1. */
-int64_t base64_read(struct arena *a, struct str text, bool needs_padding, struct str *out);
+int64_t text_base64_read(struct arena *a, struct str text, bool needs_padding, struct str *out);
 /* string(v) of times and opaque values. */
-struct str plain_text(struct arena *a, struct cel_value v);
+struct str text_plain(struct arena *a, struct cel_value v);
 void show_opaque(struct arena *a, struct buf *b, struct cel_value v);
 void format_show(struct buf *b, struct cel_value format);
-void quote_string(struct buf *out, struct str s);
-void quote_bytes(struct buf *out, struct str s);
+void text_quote(struct buf *out, struct str s);
+void text_quote_bytes(struct buf *out, struct str s);
 
 /* ---- stamp.c ---- */
 

@@ -3,7 +3,6 @@
 
 #include "cel/device.h"
 #include "cel_cases.h"
-#include "value/value.h"
 
 /* ---- environments ---- */
 
@@ -33,91 +32,6 @@ static unsigned gates_of(const struct json *features)
             gates |= CEL_GATE_DEVICE_MULTI;
     }
     return gates;
-}
-
-/* ---- devices ---- */
-
-static struct cel_value semver_value(struct conf *t, struct str s)
-{
-    struct err err = {0};
-    struct semver v;
-
-    if (semver_parse(s, &v, &err) < 0)
-        return cel_fail_text(t->arena, "parse semantic version: %s", err.text);
-    return cel_semver(arena_copy(t->arena, &v));
-}
-
-static struct cel_value scalar(struct conf *t, const struct json *v, bool is_version)
-{
-    if (is_version)
-        return semver_value(t, json_str(v));
-    struct cel_value value = cel_of_json(v);
-    return value.kind == CEL_STRING ? cel_text(cel_str(value)) : value;
-}
-
-static struct cel_value list(struct conf *t, const struct json *v, bool is_version)
-{
-    struct cel_value *items = arena_array(t->arena, struct cel_value, json_len(v) + 1);
-
-    json_each (i, v) {
-        items[i] = scalar(t, json_at(v, i), is_version);
-        if (items[i].kind == CEL_ERROR)
-            return items[i];
-    }
-    return cel_list(items, json_len(v));
-}
-
-static struct cel_value attribute(struct conf *t, const struct json *a, bool takes_lists)
-{
-    static const char *const lists[] = {"ints", "bools", "strings", "versions"};
-    static const char *const scalars[] = {"int", "bool", "string", "version"};
-
-    for (size_t i = 0; takes_lists && i < countof(lists); i++)
-        if (json_get(a, str_from(lists[i])))
-            return list(t, json_get(a, str_from(lists[i])), i == 3);
-    for (size_t i = 0; i < countof(scalars); i++)
-        if (json_get(a, str_from(scalars[i])))
-            return scalar(t, json_get(a, str_from(scalars[i])), i == 3);
-    return cel_fail_text(t->arena, "unsupported attribute value");
-}
-
-static struct cel_attribute named(struct str name, struct str driver, struct cel_value v)
-{
-    struct cel_attribute a = {.domain = driver, .name = name, .value = v};
-    struct str head, tail;
-
-    if (str_cut(name, '/', &head, &tail)) {
-        a.domain = head;
-        a.name = tail;
-    }
-    return a;
-}
-
-static struct cel_device *device(struct conf *t, const struct json *c, bool takes_lists)
-{
-    struct cel_device *d = arena_new(t->arena, struct cel_device);
-    const struct json *attributes = json_getz(c, "attributes");
-    const struct json *capacity = json_getz(c, "capacity");
-    struct str driver = json_str(json_getz(c, "driver"));
-    struct quantity q;
-
-    d->driver = cel_text(driver);
-    d->multi = cel_bool(json_bool(json_getz(c, "allowMultipleAllocations"), false));
-    d->attributes = arena_array(t->arena, struct cel_attribute, json_len(attributes) + 1);
-    d->capacities = arena_array(t->arena, struct cel_attribute, json_len(capacity) + 1);
-    json_each_member (m, attributes) {
-        struct cel_value v = attribute(t, &m->value, takes_lists);
-        if (v.kind == CEL_ERROR)
-            d->broken = v;
-        d->attributes[d->n_attributes++] = named(m->name, driver, v);
-    }
-    json_each_member (m, capacity) {
-        if (quantity_parse(t->arena, json_str(json_getz(&m->value, "value")), &q, NULL) == 0)
-            d->capacities[d->n_capacities++] =
-                named(m->name, driver, cel_quantity(arena_copy(t->arena, &q)));
-    }
-    cel_device_done(t->arena, d);
-    return d;
 }
 
 /* ---- derived attributes ---- */
@@ -176,7 +90,9 @@ static void check_run(struct conf *t, const struct json *c, const struct json *w
                       const struct cel_program *p, int release, unsigned gates)
 {
     bool takes_lists = release >= 37 || (gates & CEL_GATE_DEVICE_LISTS);
-    struct cel_run run = {.arena = t->arena, .device = device(t, c, takes_lists)};
+    struct cel_run run = {.arena = t->arena,
+                          .device = cel_device_of_json(
+                              t->arena, json_str(json_getz(c, "driver")), c, takes_lists)};
     struct cel_value v = cel_eval(p, &run);
     const struct json *match = json_getz(want, "match"), *attr = json_getz(want, "attribute");
 
@@ -238,44 +154,18 @@ void conf_dra_cel(struct conf *t, const struct json *c)
 
 /* ---- named resources ---- */
 
-static struct cel_value named_value(struct conf *t, const struct json *a)
-{
-    const struct json *ints = json_getz(a, "intSlice"), *strings = json_getz(a, "stringSlice");
-    const struct json *q = json_getz(a, "quantity"), *version = json_getz(a, "version");
-    struct quantity quantity;
-    struct cel_value v;
-
-    if (ints || strings) {
-        v = list(t, ints ? json_getz(ints, "ints") : json_getz(strings, "strings"), false);
-        v.aux = ints ? 1 : 2;
-        return v;
-    }
-    if (q && quantity_parse(t->arena, json_str(q), &quantity, NULL) == 0)
-        return cel_quantity(arena_copy(t->arena, &quantity));
-    if (version)
-        return semver_value(t, json_str(version));
-    return attribute(t, a, false);
-}
-
 void conf_dra_named_cel(struct conf *t, const struct json *c)
 {
     static struct cel_env *env;
     struct cel_env_spec spec = {.kind = CEL_ENV_NAMED, .version = 29, .release = 30};
-    const struct json *attributes = json_getz(c, "attributes"), *want = json_getz(c, "want");
-    struct cel_device d = {0};
+    const struct json *want = json_getz(c, "want");
     struct str expr = json_str(json_getz(c, "expr"));
     struct cel_issues issues = {.arena = t->arena};
-    struct cel_run run = {.arena = t->arena, .device = &d};
+    struct cel_run run = {.arena = t->arena,
+                          .device = cel_instance_of_json(t->arena, json_getz(c, "attributes"))};
 
     if (!env)
         env = cel_env_new(&spec);
-    d.attributes = arena_array(t->arena, struct cel_attribute, json_len(attributes) + 1);
-    json_each (i, attributes) {
-        const struct json *a = json_at(attributes, i);
-        d.attributes[d.n_attributes++] = (struct cel_attribute){
-            .name = json_str(json_getz(a, "name")), .value = named_value(t, a)};
-    }
-    cel_device_done(t->arena, &d);
     struct cel_program *p = cel_compile(env, expr, NULL, &issues);
     bool wants_value = json_getz(want, "value") != NULL || json_getz(want, "runtime_error");
     bool is_good = p && (wants_value || cel_selector_check(p, NULL) == 0);
