@@ -6,6 +6,7 @@
 
 #include "api/kinds.h"
 #include "value/quantity.h"
+#include "value/time.h"
 
 /* ---- quality of service ---- */
 
@@ -47,6 +48,23 @@ static struct str quality_of(struct arena *a, const struct json *spec)
     return !has_any ? S("BestEffort") : is_all ? S("Guaranteed") : S("Burstable");
 }
 
+/* The scheduler does not look at a gated pod, so its creation says why it waits. */
+static struct json gated(const struct api_prepare *p)
+{
+    struct json_obj c = obj_in(p->arena);
+    struct json_arr all = arr_in(p->arena);
+
+    obj_setz(&c, "type", json_of_z("PodScheduled"));
+    obj_setz(&c, "status", json_of_z("False"));
+    obj_setz(&c, "lastProbeTime", json_of_null());
+    obj_setz(&c, "lastTransitionTime", json_of_str(time_text(p->arena, p->now)));
+    obj_setz(&c, "reason", json_of_z("SchedulingGated"));
+    obj_setz(&c, "message",
+             json_of_z("Scheduling is blocked due to non-empty scheduling gates"));
+    arr_add(&all, obj_done(&c));
+    return arr_done(&all);
+}
+
 const struct json *pod_prepare(const struct api_prepare *p, const struct json *tree)
 {
     struct json_obj status = obj_in(p->arena);
@@ -54,6 +72,8 @@ const struct json *pod_prepare(const struct api_prepare *p, const struct json *t
     if (p->old)
         return tree;
     obj_setz(&status, "phase", json_of_z("Pending"));
+    if (json_len(json_path(tree, "spec", "schedulingGates", NULL)))
+        obj_setz(&status, "conditions", gated(p));
     obj_setz(&status, "qosClass", json_of_str(quality_of(p->arena, json_getz(tree, "spec"))));
     return json_with(p->arena, tree, obj_done(&status), "status", NULL);
 }

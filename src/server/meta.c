@@ -23,10 +23,33 @@ static enum name_rule name_rule_of(const struct kind *k)
     return NAME_DNS_SUBDOMAIN;
 }
 
+/* Native kinds want a domain in front of a finalizer's name, but for three of old. */
+static void check_finalizers(struct write *w, const struct field_path *meta)
+{
+    static const char *const standard[] = {"kubernetes", "orphan", "foregroundDeletion"};
+    const struct json *all = meta_get(w->tree, S("finalizers"));
+    struct field_path list = field_child(meta, S("finalizers"));
+
+    json_each (i, all) {
+        struct field_path at = field_item(&list, i);
+        struct str name = json_str(json_at(all, i));
+        bool is_standard = str_index(name, '/') != STR_NONE;
+        for (size_t j = 0; j < countof(standard); j++)
+            is_standard |= str_eqz(name, standard[j]);
+        if (!is_standard && name_is(NAME_LABEL_KEY, name))
+            field_invalid(
+                &w->errors, &at, json_at(all, i),
+                "name is neither a standard finalizer name nor is it fully qualified");
+    }
+}
+
 void meta_validate(struct write *w)
 {
     struct field_path at = field_child(NULL, S("metadata"));
     const struct json *meta = json_getz(w->tree, "metadata");
+
+    if (w->kind->style == KIND_NATIVE)
+        check_finalizers(w, &at);
 
     if (!w->old) {
         metadata_check_create(&w->errors, &at, meta,

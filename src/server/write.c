@@ -278,13 +278,21 @@ static int generation(struct write *w)
 
 /* ---- 8. validation ---- */
 
-/* The table and the rules of metadata may find the same hole. */
+static bool is_same_error(const struct field_error *a, const struct field_error *b)
+{
+    return a->type == b->type && str_eq(a->path, b->path) && json_eq(&a->value, &b->value) &&
+           str_eq(a->detail, b->detail);
+}
+
+/* The table and the rules of metadata may find the same hole; nothing is told twice. */
 static void drop_repeated(struct field_errors *e, size_t n_meta)
 {
-    for (size_t i = e->list.len; i-- > n_meta;) {
-        for (size_t j = 0; j < n_meta; j++) {
-            if (e->list.at[i].type == e->list.at[j].type &&
-                str_eq(e->list.at[i].path, e->list.at[j].path)) {
+    for (size_t i = e->list.len; i-- > 0;) {
+        for (size_t j = 0; j < i; j++) {
+            const struct field_error *x = &e->list.at[i], *y = &e->list.at[j];
+            bool is_same_hole =
+                j < n_meta && i >= n_meta && x->type == y->type && str_eq(x->path, y->path);
+            if (is_same_hole || is_same_error(x, y)) {
                 vec_remove(&e->list, i);
                 break;
             }
@@ -423,8 +431,8 @@ void write_tree(struct request *r, const struct json *body, const struct json *o
     /* Ownership is told from what the writer sent and its defaults; what admission and the
      * kind's strategy add belongs to nobody. The last defaults see what the strategy made. */
     static step_fn *const steps[] = {
-        parts,         conform,       names,    defaults,   managed_fields, admit_mutating,
-        system_fields, rules_prepare, defaults, generation, validate,       admit_validating,
+        parts,         conform,       names,      defaults, managed_fields,   admit_mutating,
+        system_fields, rules_prepare, generation, validate, admit_validating, defaults,
     };
     struct write w = {
         .r = r,

@@ -158,6 +158,8 @@ static bool match_text(struct talk *k, struct str want, const struct json *got)
 {
     struct str text = json_str(got);
 
+    if (json_is(got, JSON_OBJECT)) /* an object by its name */
+        return str_eq(json_str(json_path(got, "metadata", "name", NULL)), want);
     if (!json_is(got, JSON_STRING))
         return false;
     if (!is_placeholder(want))
