@@ -25,6 +25,7 @@ struct sqlite_store {
     struct write *batch; /* of this turn, in order */
     struct write **batch_end;
     bool is_sending; /* the batch goes to the writer on a later turn */
+    bool is_failing; /* the last commit failed */
 };
 
 int sqlite_fail(struct err *err, sqlite3 *db, const char *doing)
@@ -205,7 +206,10 @@ static void send(struct store *s, struct op *op)
  * to the writer all the same, which refuses it in order. New puts are judged afresh. */
 static void fail_epoch(struct sqlite_store *q, const struct err *err)
 {
-    log_error("store cannot write", "reason=\"%s\"", err->text);
+    /* Said once, not for every write that is refused meanwhile. */
+    if (!q->is_failing)
+        log_error("store cannot write", "reason=\"%s\"", err->text);
+    q->is_failing = true;
     send_batch(q);
     q->epoch++;
     store_forget_flights(&q->store);
@@ -219,6 +223,9 @@ static void written(void *ctx)
 
     for (struct write *w = writer_take(q->writer, &failed, &err); w; w = next) {
         next = w->next;
+        if (q->is_failing)
+            log_warn("store writes again", "revision=%" PRIu64, w->revision);
+        q->is_failing = false;
         w->op->is_ready = true;
         w->op->rack->is_on_disk = true;
         free(w);
