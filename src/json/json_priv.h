@@ -42,7 +42,8 @@ static inline size_t json_index(const struct json_member *members, size_t n, str
 {
     for (size_t i = 0; i < n; i++)
         if (members[i].name.len == name.len &&
-            (name.len == 0 || memcmp(members[i].name.at, name.at, name.len) == 0))
+            (name.len == 0 || (members[i].name.at[0] == name.at[0] &&
+                               memcmp(members[i].name.at, name.at, name.len) == 0)))
             return i;
     return STR_NONE;
 }

@@ -22,10 +22,18 @@ int element_cmp_values(const struct json *a, const struct json *b)
     return order ? order : json_cmp(a, b);
 }
 
+/* Names mostly differ in their first byte. */
+static inline int cmp_names(struct str a, struct str b)
+{
+    if (a.len && b.len && a.at[0] != b.at[0])
+        return (unsigned char)a.at[0] < (unsigned char)b.at[0] ? -1 : 1;
+    return str_cmp(a, b);
+}
+
 static int cmp_keys(const struct element *a, const struct element *b)
 {
     for (uint32_t i = 0; i < a->n && i < b->n; i++) {
-        int order = str_cmp(a->keys[i].name, b->keys[i].name);
+        int order = cmp_names(a->keys[i].name, b->keys[i].name);
         if (!order)
             order = element_cmp_values(&a->keys[i].value, &b->keys[i].value);
         if (order)
@@ -40,7 +48,7 @@ int element_cmp(const struct element *a, const struct element *b)
         return a->kind < b->kind ? -1 : 1;
     switch ((enum element_kind)a->kind) {
     case ELEMENT_FIELD:
-        return str_cmp(a->name, b->name);
+        return cmp_names(a->name, b->name);
     case ELEMENT_KEY:
         return cmp_keys(a, b);
     case ELEMENT_VALUE:

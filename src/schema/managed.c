@@ -41,7 +41,15 @@ struct managed_entry *managed_put(struct arena *a, struct managed *m, struct man
 
 /* ---- reading ---- */
 
-static int read_entry(struct arena *a, const struct json *v, struct managed *m,
+/* The index + 1 of each id that was read. */
+typedef MAP(uint32_t) id_map;
+
+static void id_map_fini(id_map *m)
+{
+    map_fini(m);
+}
+
+static int read_entry(struct arena *a, const struct json *v, id_map *ids, struct managed *m,
                       struct managers *managers, struct err *err)
 {
     struct str operation = json_str(json_getz(v, "operation"));
@@ -65,21 +73,25 @@ static int read_entry(struct arena *a, const struct json *v, struct managed *m,
         return -1;
     if (e.set.n == 0)
         return 0;
-    size_t n = m->entries.len;
-    struct managed_entry *put = managed_put(a, m, e);
-    if (m->entries.len == n) { /* the later one of two counts */
-        e.id = put->id;
-        *put = e;
-        *managers_find(managers, e.id) = (struct manager){e.id, e.version, e.is_apply, e.set};
+    e.id = managed_id(a, e.manager, e.is_apply, e.subresource, e.version);
+    uint32_t *known = map_put(ids, e.id), tag = (uint32_t)m->entries.len;
+    struct manager x = {e.id, e.version, e.is_apply, tag, e.set};
+    if (*known) { /* the later one of two counts */
+        x.tag = *known - 1;
+        m->entries.at[x.tag] = e;
+        managers->list.at[x.tag] = x;
         return 0;
     }
-    vec_push_in(a, &managers->list, (struct manager){put->id, e.version, e.is_apply, e.set});
+    *known = tag + 1;
+    vec_push_in(a, &m->entries, e);
+    vec_push_in(a, &managers->list, x);
     return 0;
 }
 
 int managed_read(struct arena *a, const struct json *list, struct managed *m,
                  struct managers *managers, struct err *err)
 {
+    scoped(id_map_fini) id_map ids = {0};
     struct managed read = {0};
     struct managers found = {0};
 
@@ -87,7 +99,7 @@ int managed_read(struct arena *a, const struct json *list, struct managed *m,
         return err_set(err, ERR_LIMIT, "managedFields has %zu entries, the limit is %d",
                        json_len(list), APPLY_MAX_ENTRIES);
     json_each (i, list)
-        if (read_entry(a, &list->items[i], &read, &found, err) < 0)
+        if (read_entry(a, &list->items[i], &ids, &read, &found, err) < 0)
             return err_wrap(err, "managedFields[%zu]", i);
     *m = read;
     *managers = found;
@@ -151,6 +163,18 @@ static struct json write_entry(struct arena *a, const struct sorted *x)
     return obj_done(&o);
 }
 
+/* Its tag mostly says where. */
+static const struct managed_entry *entry_of(struct managed *m, const struct manager *x)
+{
+    const struct managed_entry *e = NULL;
+
+    if (x->tag < m->entries.len && str_eq(m->entries.at[x->tag].id, x->id))
+        return &m->entries.at[x->tag];
+    e = managed_find(m, x->id);
+    assert(e);
+    return e;
+}
+
 static struct sorted *sorted_managers(struct arena *a, struct managed *m,
                                       const struct managers *managers)
 {
@@ -158,8 +182,7 @@ static struct sorted *sorted_managers(struct arena *a, struct managed *m,
 
     vec_each (i, &managers->list) {
         const struct manager *x = &managers->list.at[i];
-        const struct managed_entry *e = managed_find(m, x->id);
-        assert(e);
+        const struct managed_entry *e = entry_of(m, x);
         out[i] = (struct sorted){x, e, managers->list.len > 1 ? seconds_of(e) : 0};
     }
     sort_stable(out, managers->list.len, sizeof(*out), by_place);
@@ -226,7 +249,7 @@ void managed_cap(struct arena *a, struct managed *m, struct managers *managers)
 
     vec_each (i, &managers->list) {
         const struct manager *x = &managers->list.at[i];
-        const struct managed_entry *e = managed_find(m, x->id);
+        const struct managed_entry *e = entry_of(m, x);
         if (!x->is_apply)
             vec_push_in(a, &updaters,
                         (struct sorted){arena_copy(a, x), arena_copy(a, e), seconds_of(e)});

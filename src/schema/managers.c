@@ -194,7 +194,7 @@ int managers_update(struct arena *a, const struct managers_write *write,
         m = &vec_last(&w.managers.list);
     }
     if (m && set.n)
-        *m = (struct manager){write->id, write->version, false, set};
+        *m = (struct manager){write->id, write->version, false, m->tag, set};
     else if (m)
         drop_manager(&w.managers, (size_t)(m - w.managers.list.at));
     *managers = w.managers;
@@ -214,18 +214,30 @@ static int set_of(struct work *w, struct versioned v, struct fieldset *out)
     return 0;
 }
 
+/* All that managers [from, to) own at a version. By halves, so that no set is copied more than
+ * log n times. */
+static struct fieldset owned_at(struct work *w, struct str version, size_t from, size_t to)
+{
+    size_t mid = from + (to - from) / 2;
+
+    if (to - from > 1)
+        return fieldset_union(w->a, owned_at(w, version, from, mid),
+                              owned_at(w, version, mid, to));
+    if (to == from || !str_eq(w->managers.list.at[from].version, version))
+        return (struct fieldset){0};
+    return w->managers.list.at[from].set;
+}
+
 /* Puts back into *pruned what is owned at a version; both come out at that version. */
 static int add_back_at(struct work *w, struct versioned *merged, struct versioned *pruned,
                        struct str version)
 {
     const struct schema *s = schema_at(w, version);
-    struct fieldset owned = {0}, in_merged, in_pruned, keep;
+    struct fieldset owned, in_merged, in_pruned, keep;
     struct versioned m, p;
     int known;
 
-    vec_each (i, &w->managers.list)
-        if (str_eq(w->managers.list.at[i].version, version))
-            owned = fieldset_union(w->a, owned, w->managers.list.at[i].set);
+    owned = owned_at(w, version, 0, w->managers.list.len);
     if ((known = convert(w, *merged, version, &m)) <= 0 ||
         (known = convert(w, *pruned, version, &p)) <= 0)
         return known;
@@ -321,7 +333,7 @@ const struct json *managers_apply(struct arena *a, const struct managers_write *
         vec_push_in(a, &w.managers.list, (struct manager){0});
         m = &vec_last(&w.managers.list);
     }
-    *m = (struct manager){write->id, write->version, true, set};
+    *m = (struct manager){write->id, write->version, true, last.tag, set};
     if (last.set.n && !nothing_dropped(&w, &last, &set) && prune(&w, &last, &next) < 0)
         return NULL;
     if (settle(&w, next.v, write->force, &own) < 0)

@@ -11,6 +11,7 @@ struct manager {
     struct str id;      /* equal: the same manager */
     struct str version; /* at which `set` names fields */
     bool is_apply;
+    uint32_t tag;        /* the caller's; kept */
     struct fieldset set; /* never empty */
 };
 

@@ -5,6 +5,8 @@ static int by_length(struct str a, struct str b)
 {
     if (a.len != b.len)
         return a.len < b.len ? -1 : 1;
+    if (a.len && a.at[0] != b.at[0]) /* as names mostly do: no call then */
+        return (unsigned char)a.at[0] < (unsigned char)b.at[0] ? -1 : 1;
     return memcmp(a.at, b.at, a.len);
 }
 

@@ -1,0 +1,187 @@
+/* apply.c - how fast server-side apply and strategic merge are
+ *
+ * Prints one figure a line, `name value unit`; the smallest of several rounds, which is what
+ * the code costs where the machine is quiet.
+ */
+#include <time.h>
+
+#include "api/find.h"
+#include "schema/apply.h"
+#include "schema/strategic.h"
+
+#define ROUNDS 9
+#define MANAGERS 200
+
+static double now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* Measures `body`, run n times, in microseconds each; the arena is emptied after each. */
+#define MEASURE(a, name, n, body)                                                              \
+    do {                                                                                       \
+        double best = 1e18;                                                                    \
+        for (int round = 0; round < ROUNDS; round++) {                                         \
+            double start = now_ns(), each;                                                     \
+            for (size_t i = 0; i < (n); i++) {                                                 \
+                struct arena_mark mark = arena_mark(a);                                        \
+                body;                                                                          \
+                arena_rewind((a), mark);                                                       \
+            }                                                                                  \
+            each = (now_ns() - start) / (double)(n) / 1e3;                                     \
+            best = each < best ? each : best;                                                  \
+        }                                                                                      \
+        printf("%-44s %10.2f us\n", name, best);                                               \
+    } while (0)
+
+static const struct json *parse(struct arena *a, struct str text)
+{
+    struct err err = {0};
+    const struct json *v = json_parse(a, text, NULL, &err);
+
+    if (!v)
+        die("%s", err.text);
+    return v;
+}
+
+static struct str job_config(struct arena *a)
+{
+    struct buf b = buf_in(a, 4096);
+
+    buf_add(
+        &b,
+        S("{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"train-42\","
+          "\"namespace\":\"research\",\"labels\":{\"kueue.x-k8s.io/queue-name\":"
+          "\"user-queue\",\"app\":\"train\"}},\"spec\":{\"parallelism\":3,\"completions\":3,"
+          "\"backoffLimit\":6,\"suspend\":true,\"template\":{\"metadata\":{\"labels\":"
+          "{\"app\":\"train\"}},\"spec\":{\"restartPolicy\":\"Never\",\"dnsPolicy\":"
+          "\"ClusterFirst\",\"containers\":["));
+    for (int i = 0; i < 3; i++)
+        buf_printf(
+            &b,
+            "%s{\"name\":\"c%d\",\"image\":\"registry.example.com/team/image:v1.2.%d\","
+            "\"command\":[\"/bin/sh\",\"-c\"],\"args\":[\"python3 train.py --epochs 10 && "
+            "echo done\"],\"env\":[{\"name\":\"RANK\",\"value\":\"%d\"},{\"name\":\"WORLD\","
+            "\"value\":\"3\"}],\"ports\":[{\"containerPort\":80%d}],\"resources\":"
+            "{\"requests\":{\"cpu\":\"1\",\"memory\":\"200Mi\"},\"limits\":{\"cpu\":\"1\","
+            "\"memory\":\"200Mi\"}},\"imagePullPolicy\":\"IfNotPresent\"}",
+            i ? "," : "", i, i, i, i);
+    buf_add(&b, S("]}}}}"));
+    return buf_str(&b);
+}
+
+static const struct json *applied(struct arena *a, struct apply_write w, const char *manager,
+                                  const struct json *live, const struct json *config)
+{
+    struct apply_conflicts conflicts;
+    struct err err = {0};
+    const struct json *next;
+
+    w.manager = str_from(manager);
+    next = apply_config(a, &w, live, config, &conflicts, &err);
+    if (!next)
+        die("%s", err.text);
+    return next;
+}
+
+static void jobs(struct arena *kept, struct arena *a)
+{
+    const struct kind *job = kind_find(S("batch"), S("v1"), S("Job"));
+    struct apply_write w = {
+        .kind = job, .now = {SECOND_NS}, .reset = apply_reset(kept, job, S(""))};
+    struct apply_write forced = w;
+    const struct json *config = parse(kept, job_config(kept)), *live, *both, *next, *patch;
+    const struct json *mine = parse(
+        kept,
+        S("{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"train-42\","
+          "\"labels\":{\"team\":\"a\"}},\"spec\":{\"parallelism\":3,\"template\":{\"spec\":"
+          "{\"containers\":[{\"name\":\"c1\",\"env\":[{\"name\":\"A\",\"value\":\"1\"}]}],"
+          "\"nodeSelector\":{\"x\":\"y\"}}}}}"));
+    const struct json *other =
+        json_with(kept, mine, json_of_i64(7), "spec", "parallelism", NULL);
+
+    forced.force = true;
+    live = applied(kept, w, "one", NULL, config);
+    both = applied(kept, w, "two", live, mine);
+    next = json_with(kept, both, json_of_i64(9), "spec", "parallelism", NULL);
+    printf("# a Job of %zu bytes, its managed fields included\n", json_text(kept, live).len);
+    MEASURE(a, "apply/a Job by a second manager", 2000, applied(a, w, "two", live, mine));
+    MEASURE(a, "apply/the same again", 2000, applied(a, w, "two", both, mine));
+    MEASURE(a, "apply/by force", 2000, applied(a, forced, "two", both, other));
+    w.manager = S("edit");
+    MEASURE(a, "apply/update of one field", 2000, apply_update(a, &w, both, next));
+    MEASURE(a, "apply/create", 2000, apply_update(a, &w, NULL, config));
+    patch = schema_strategic_diff(kept, job->schema, both, next, NULL);
+    MEASURE(a, "strategic/apply", 2000,
+            schema_strategic_apply(a, job->schema, both, patch, NULL));
+    MEASURE(a, "strategic/diff", 2000, schema_strategic_diff(a, job->schema, both, next, NULL));
+}
+
+static struct str workload_status(struct arena *a, const char *message)
+{
+    return str_printf(
+        a,
+        "{\"apiVersion\":\"kueue.x-k8s.io/"
+        "v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":"
+        "\"w\",\"namespace\":\"n\"},\"status\":{\"admission\":{\"clusterQueue\":\"cq\","
+        "\"podSetAssignments\":[{\"name\":\"main\",\"flavors\":{\"cpu\":\"default\"},"
+        "\"resourceUsage\":{\"cpu\":\"3\"},\"count\":3}]},\"conditions\":[{\"type\":"
+        "\"QuotaReserved\",\"status\":\"True\",\"reason\":\"QuotaReserved\",\"message\":\"%s\","
+        "\"lastTransitionTime\":\"2026-01-02T03:04:05Z\",\"observedGeneration\":1},{\"type\":"
+        "\"Admitted\",\"status\":\"True\",\"reason\":\"Admitted\",\"message\":\"admitted\","
+        "\"lastTransitionTime\":\"2026-01-02T03:04:05Z\",\"observedGeneration\":1}]}}",
+        message);
+}
+
+static void workloads(struct arena *kept, struct arena *a)
+{
+    const struct kind *kind = kind_find(S("kueue.x-k8s.io"), S("v1beta2"), S("Workload"));
+    struct apply_write w = {.kind = kind,
+                            .subresource = S("status"),
+                            .now = {SECOND_NS},
+                            .reset = apply_reset(kept, kind, S("status")),
+                            .force = true};
+    const struct json *live, *config = parse(kept, workload_status(kept, "quota reserved"));
+    const struct json *next = parse(kept, workload_status(kept, "quota reserved again"));
+
+    live = parse(kept, S("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\","
+                         "\"metadata\":{\"name\":\"w\",\"namespace\":\"n\",\"uid\":\"u\"},"
+                         "\"spec\":{\"podSets\":[{\"name\":\"main\",\"count\":3}],"
+                         "\"queueName\":\"q\"}}"));
+    live = applied(kept, w, "kueue-admission", live, config);
+    MEASURE(a, "apply/a Workload's status by its only manager", 2000,
+            applied(a, w, "kueue-admission", live, next));
+}
+
+static void many(struct arena *kept, struct arena *a)
+{
+    const struct kind *kind = kind_find(str_of(NULL, 0), S("v1"), S("ConfigMap"));
+    struct apply_write w = {
+        .kind = kind, .now = {SECOND_NS}, .reset = apply_reset(kept, kind, S(""))};
+    const struct json *live = NULL, *config = NULL;
+
+    for (int i = 0; i < MANAGERS; i++) {
+        config =
+            parse(kept, str_printf(kept,
+                                   "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":"
+                                   "{\"name\":\"c\"},\"data\":{\"k%d\":\"v\",\"l%d\":\"v\"}}",
+                                   i, i));
+        live = applied(kept, w, str_printf(kept, "manager-%d", i).at, live, config);
+    }
+    MEASURE(a, "apply/by one of 200 managers", 200, applied(a, w, "manager-7", live, config));
+}
+
+int main(void)
+{
+    struct arena kept = arena_sized(1 << 20), a = arena_sized(1 << 20);
+
+    jobs(&kept, &a);
+    workloads(&kept, &a);
+    many(&kept, &a);
+    arena_fini(&kept);
+    arena_fini(&a);
+    return 0;
+}
