@@ -154,7 +154,7 @@ static int open_all(struct up *u)
     if (pki_load(&u->arena, u->dir, hosts, countof(hosts) - (hosts[4].len == 0), io_now(u->io),
                  &u->pki, &u->err) < 0)
         return -1;
-    u->users = users_new(u->dir, (uint32_t)getuid());
+    u->users = users_new(u->io, u->dir, (uint32_t)getuid());
     return open_server(u);
 }
 

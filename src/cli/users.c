@@ -10,20 +10,39 @@
 #include <openssl/sha.h>
 
 #include "cli/files.h"
+#include "io/io.h"
 #include "server/server.h"
 #include "value/names.h"
 #include "json/json.h"
 
 #define TOKEN_BYTES 24
 #define MAX_GROUPS 256
+#define ACCOUNT_AGE_S 60 /* how long the system's word about an account is believed */
+
+/* One who asked: looked up once, so that not every request reads the system's files. Requests
+ * point to the lists: they are replaced only where they have changed, and never freed. */
+struct known {
+    struct str name;
+    const struct str *groups;
+    size_t n_groups;
+    uint64_t file; /* the reading of users.json that groups are of */
+    bool has_account;
+    uint32_t uid, gid;
+    const uint32_t *account_groups;
+    size_t n_account_groups;
+    struct span asked; /* uptime when the system was asked; 0: never */
+};
 
 struct users {
+    struct io *io;
     struct arena arena; /* of what was read last */
+    uint64_t n_reads;
     struct str dir;
     struct timespec read_at; /* the file's time then */
     const struct json *list; /* of users, or NULL */
     uint32_t starter_uid;
-    struct arena accounts; /* what was handed to the server */
+    struct arena kept;       /* what was handed to the server */
+    MAP(struct known) known; /* by name */
 };
 
 static struct str users_path(struct arena *a, struct str dir)
@@ -31,10 +50,11 @@ static struct str users_path(struct arena *a, struct str dir)
     return place_in(a, dir, "users.json");
 }
 
-struct users *users_new(struct str dir, uint32_t starter_uid)
+struct users *users_new(struct io *io, struct str dir, uint32_t starter_uid)
 {
     struct users *u = mem_zero(1, sizeof(*u));
 
+    u->io = io;
     u->dir = dir;
     u->starter_uid = starter_uid;
     return u;
@@ -45,7 +65,8 @@ void users_free(struct users *u)
     if (!u)
         return;
     arena_fini(&u->arena);
-    arena_fini(&u->accounts);
+    arena_fini(&u->kept);
+    map_fini(&u->known);
     free(u);
 }
 
@@ -69,6 +90,7 @@ static void refresh(struct users *u)
     arena_reset(&u->arena);
     u->read_at = st.st_mtim;
     u->list = read_list(&u->arena, u->dir);
+    u->n_reads++;
 }
 
 static struct str hex_digest(struct arena *a, struct str text)
@@ -92,43 +114,83 @@ static const struct json *find_by(const struct json *list, struct str field, str
 
 /* ---- for the server ---- */
 
-static bool fill_account(struct users *u, const struct passwd *pw, struct server_user *fill)
+static struct known *known_of(struct users *u, struct str name)
+{
+    struct known *k = map_get(&u->known, name);
+
+    if (k)
+        return k;
+    name = str_copy(&u->kept, name);
+    k = map_put(&u->known, name);
+    k->name = name;
+    return k;
+}
+
+static void take_account(struct users *u, struct known *k, const struct passwd *pw)
 {
     gid_t groups[MAX_GROUPS];
     int n = MAX_GROUPS;
 
     if (getgrouplist(pw->pw_name, pw->pw_gid, groups, &n) < 0)
         n = MAX_GROUPS;
-    uint32_t *copy = arena_array(&u->accounts, uint32_t, (size_t)n);
+    k->has_account = true;
+    k->uid = pw->pw_uid;
+    k->gid = pw->pw_gid;
+    if (n > 0 && (size_t)n == k->n_account_groups &&
+        memcmp(k->account_groups, groups, sizeof(gid_t) * (size_t)n) == 0)
+        return;
+    uint32_t *copy = arena_array(&u->kept, uint32_t, (size_t)n);
     for (int i = 0; i < n; i++)
         copy[i] = groups[i];
-    fill->has_account = true;
-    fill->account_uid = pw->pw_uid;
-    fill->account_gid = pw->pw_gid;
-    fill->account_groups = copy;
-    fill->n_account_groups = (size_t)n;
-    return true;
+    k->account_groups = copy;
+    k->n_account_groups = (size_t)n;
+}
+
+/* The account of that name; the starter's certificate stands for the starter. */
+static void ask_system(struct users *u, struct known *k)
+{
+    bool is_starter = str_eq(k->name, S(USERS_ADMIN));
+    scoped(arena_fini) struct arena a = arena_sized(512);
+    const struct passwd *pw =
+        is_starter ? getpwuid(u->starter_uid) : getpwnam(str_z(&a, k->name));
+
+    k->has_account = is_starter;
+    k->uid = k->gid = u->starter_uid;
+    k->asked = io_uptime(u->io);
+    if (pw)
+        take_account(u, k, pw);
 }
 
 bool users_account(void *ctx, struct str user, struct server_user *fill)
 {
     struct users *u = ctx;
-    scoped(arena_fini) struct arena a = arena_sized(512);
-    const struct passwd *pw;
 
-    if (str_eq(user, S(USERS_ADMIN))) {
-        pw = getpwuid(u->starter_uid);
-        if (pw)
-            return fill_account(u, pw, fill);
-        fill->has_account = true;
-        fill->account_uid = fill->account_gid = u->starter_uid;
-        return true;
-    }
     refresh(u);
-    if (!find_by(u->list, S("name"), user))
+    if (!str_eq(user, S(USERS_ADMIN)) && !find_by(u->list, S("name"), user))
         return false;
-    pw = getpwnam(str_z(&a, user));
-    return pw && fill_account(u, pw, fill);
+    struct known *k = known_of(u, user);
+    if (!k->asked.ns || io_uptime(u->io).ns - k->asked.ns >= span_s(ACCOUNT_AGE_S).ns)
+        ask_system(u, k);
+    if (!k->has_account)
+        return false;
+    fill->has_account = true;
+    fill->account_uid = k->uid;
+    fill->account_gid = k->gid;
+    fill->account_groups = k->account_groups;
+    fill->n_account_groups = k->n_account_groups;
+    return true;
+}
+
+static void take_groups(struct users *u, struct known *k, const struct json *groups)
+{
+    if (k->file == u->n_reads)
+        return;
+    struct str *copy = arena_array(&u->kept, struct str, json_len(groups) + 1);
+    json_each (i, groups)
+        copy[i] = str_copy(&u->kept, json_str(json_at(groups, i)));
+    k->groups = copy;
+    k->n_groups = json_len(groups);
+    k->file = u->n_reads;
 }
 
 bool users_token(void *ctx, struct str token, struct server_user *fill)
@@ -140,14 +202,12 @@ bool users_token(void *ctx, struct str token, struct server_user *fill)
     const struct json *user = find_by(u->list, S("tokenSHA256"), hex_digest(&a, token));
     if (!user || token.len == 0)
         return false;
-    const struct json *groups = json_getz(user, "groups");
-    struct str *copy = arena_array(&u->accounts, struct str, json_len(groups) + 1);
-    json_each (i, groups)
-        copy[i] = str_copy(&u->accounts, json_str(json_at(groups, i)));
-    fill->name = str_copy(&u->accounts, json_str(json_getz(user, "name")));
-    fill->groups = copy;
-    fill->n_groups = json_len(groups);
-    users_account(u, fill->name, fill);
+    struct known *k = known_of(u, json_str(json_getz(user, "name")));
+    take_groups(u, k, json_getz(user, "groups"));
+    fill->name = k->name;
+    fill->groups = k->groups;
+    fill->n_groups = k->n_groups;
+    users_account(u, k->name, fill);
     return true;
 }
 

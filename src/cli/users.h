@@ -13,10 +13,11 @@
 #define USERS_MAX 10000
 #define USERS_ADMIN "berth-admin" /* the name in the starter's certificate */
 
+struct io;
 struct server_user;
 struct users;
 
-struct users *users_new(struct str dir, uint32_t starter_uid);
+struct users *users_new(struct io *io, struct str dir, uint32_t starter_uid);
 void users_free(struct users *u); /* accepts NULL */
 /* For struct server_config: ctx is the users. */
 bool users_account(void *ctx, struct str user, struct server_user *fill);
