@@ -5,6 +5,7 @@
 #include "api/batch_v1.h"
 #include "api/kinds.h"
 #include "controllers/job_decide.h"
+#include "controllers/ttl.h"
 #include "schema/codec.h"
 #include "value/time.h"
 
@@ -325,13 +326,357 @@ static void run_track(struct conf *t, const struct json *c)
         conf_fail(t, "error", has_failed ? S("an error") : S("none"), S("the other"));
 }
 
+/* ---- the parts ---- */
+
+static const struct json *number(struct conf *t, int64_t n)
+{
+    return json_new(t->arena, json_of_i64(n));
+}
+
+static struct job_pod pod_record(struct conf *t, const struct job *job, const struct json *pod)
+{
+    return job_pod_of(t->arena, job, pod_from(t, pod));
+}
+
+/* An Indexed Job with per-index limits where the case has them. */
+static struct job *indexed_job(struct conf *t, const struct json *c)
+{
+    struct job *job = (struct job *)(uintptr_t)job_from(t, json_getz(c, "job"));
+
+    SET(job->spec, completion_mode, COMPLETION_MODE_INDEXED);
+    if (json_getz(c, "completions"))
+        SET(job->spec, completions, (int32_t)json_i64(json_getz(c, "completions"), 0));
+    return job;
+}
+
+/* Pods given as {index, phase} only. */
+static struct job_pod *bare_pods(struct conf *t, const struct json *list, size_t *n)
+{
+    struct job_pod *pods = arena_array(t->arena, struct job_pod, json_len(list) + 1);
+
+    *n = json_len(list);
+    for (size_t i = 0; i < *n; i++) {
+        const struct json *one = json_at(list, i);
+        int64_t index = JOB_NO_INDEX;
+        bool is_running = str_eq(json_str(json_getz(one, "phase")), S("Running"));
+        str_to_i64(json_str(json_getz(one, "index")), &index);
+        pods[i] = (struct job_pod){.index = index < 0 ? JOB_NO_INDEX : (int32_t)index,
+                                   .phase = is_running ? POD_RUNNING : POD_PENDING,
+                                   .has_finalizer = true};
+    }
+    return pods;
+}
+
+static void check_duplicates(struct conf *t, const struct json *c)
+{
+    struct job *job = indexed_job(t, c);
+    struct job_look look = {.job = job};
+    struct json_arr removed = arr_in(t->arena);
+    const struct json *list = json_getz(c, "pods");
+
+    job->spec->parallelism = INT32_MAX;
+    look.pods = bare_pods(t, list, &look.n_pods);
+    struct job_plan plan = job_decide(t->arena, &look);
+    for (size_t i = 0; i < plan.n_remove; i++)
+        arr_add(&removed, *json_at(list, plan.remove[i]));
+    struct json got = arr_done(&removed), set = sorted(t, &got);
+    struct json want = sorted(t, json_path(c, "want", "remove", NULL));
+    conf_same(t, "remove", &set, &want);
+}
+
+static void check_pending(struct conf *t, const struct json *c)
+{
+    const struct json *active = json_getz(c, "activePodIndexes");
+    struct job *job = indexed_job(t, c);
+    struct job_look look = {.job = job, .n_pods = json_len(active)};
+    struct job_pod *pods = arena_array(t->arena, struct job_pod, look.n_pods + 1);
+    struct job_status *status = arena_new(t->arena, struct job_status);
+    struct json_arr got = arr_in(t->arena);
+
+    for (size_t i = 0; i < look.n_pods; i++) {
+        int64_t index;
+        bool ok = str_to_i64(json_str(json_at(active, i)), &index) && index >= 0;
+        pods[i] = (struct job_pod){.index = ok ? (int32_t)index : JOB_NO_INDEX};
+        pods[i].is_deleting = !ok; /* keeps it out of what would be removed first */
+    }
+    look.pods = pods;
+    int64_t n = json_i64(json_getz(c, "count"), 0);
+    for (size_t i = 0; i < look.n_pods; i++)
+        n += !pods[i].is_deleting;
+    SET(job->spec, parallelism, (int32_t)n);
+    SET(job->spec, backoff_limit, INT32_MAX);
+    SET(job->spec, backoff_limit_per_index, 100);
+    SET(status, completed_indexes, json_str(json_getz(c, "succeededIndexes")));
+    SET(status, failed_indexes, json_str(json_getz(c, "failedIndexes")));
+    job->status = status;
+    struct job_plan plan = job_decide(t->arena, &look);
+    for (size_t i = 0; i < plan.n_create; i++)
+        arr_add(&got, json_of_i64(plan.create[i].index));
+    struct json v = arr_done(&got);
+    conf_same(t, "indexes", &v, json_path(c, "want", "indexes", NULL));
+}
+
+static void check_held(struct conf *t, const struct json *c)
+{
+    struct job_look look = {.job = indexed_job(t, c), .now = {SECOND_NS}};
+    struct json_arr got = arr_in(t->arena);
+
+    look.pods = pods_from(t, look.job, json_getz(c, "pods"), &look.n_pods);
+    struct job_plan plan = job_decide(t->arena, &look);
+    for (size_t i = 0; i < plan.n_held; i++)
+        arr_add(&got, json_of_str(look.pods[plan.held[i]].uid));
+    struct json v = arr_done(&got), set = sorted(t, &v);
+    struct json want = sorted(t, json_path(c, "want", "uids", NULL));
+    conf_same(t, "uids", &set, &want);
+}
+
+static void check_index_sets(struct conf *t, const struct json *c, bool is_failed)
+{
+    struct job_look look = {.job = indexed_job(t, c)};
+    const struct json *want = json_getz(c, "want");
+
+    look.pods = pods_from(t, look.job, json_getz(c, "pods"), &look.n_pods);
+    struct job_plan plan = job_decide(t->arena, &look);
+    conf_same_str(t, "all",
+                  index_set_text(t->arena, is_failed ? &plan.failed_indexes : &plan.completed),
+                  json_str(json_getz(want, "all")));
+    if (!is_failed)
+        conf_same_str(t, "fromStatus", index_set_text(t->arena, &plan.stored_completed),
+                      json_str(json_getz(want, "fromStatus")));
+}
+
+static void check_index_failed(struct conf *t, const struct json *c)
+{
+    struct job *job = indexed_job(t, c);
+    struct job_pod pod = pod_record(t, job, json_getz(c, "pod"));
+    struct job_look look = {.job = job, .pods = &pod, .n_pods = 1};
+    struct job_plan plan = job_decide(t->arena, &look);
+
+    if ((plan.failed_indexes.total > 0) !=
+        json_bool(json_path(c, "want", "failed", NULL), false))
+        conf_fail(t, "failed", index_set_text(t->arena, &plan.failed_indexes), S("the other"));
+}
+
+/* The replacement of lastPod carries its count on. */
+static void check_new_counts(struct conf *t, const struct json *c)
+{
+    struct job *job = indexed_job(t, c);
+    const struct json *last = json_getz(c, "lastPod"), *want = json_getz(c, "want");
+    struct job_look look = {.job = job, .now = {INT64_MAX / 2}};
+    struct job_pod pod;
+
+    SET(job->spec, completions, 100);
+    SET(job->spec, parallelism, 100);
+    SET(job->spec, backoff_limit_per_index, 1000);
+    if (last) {
+        pod = pod_record(t, job, last);
+        pod.has_finalizer = true;
+        look.pods = &pod;
+        look.n_pods = 1;
+    }
+    struct job_plan plan = job_decide(t->arena, &look);
+    const struct job_birth *b = NULL;
+    for (size_t i = 0; i < plan.n_create; i++)
+        if (plan.create[i].index == (last ? pod.index : 0))
+            b = &plan.create[i];
+    conf_same(t, "failures", number(t, b ? b->index_failures : -1),
+              json_getz(want, "failures"));
+    conf_same(t, "ignored", number(t, b ? b->index_ignored : -1), json_getz(want, "ignored"));
+}
+
+static void run_indexes(struct conf *t, const struct json *c)
+{
+    struct str op = json_str(json_getz(c, "op"));
+    const struct json *want = json_getz(c, "want");
+
+    if (str_eq(op, S("duplicates"))) {
+        check_duplicates(t, c);
+    } else if (str_eq(op, S("firstPending"))) {
+        check_pending(t, c);
+    } else if (str_eq(op, S("delayedDeletion"))) {
+        check_held(t, c);
+    } else if (str_eq(op, S("succeeded")) || str_eq(op, S("failed"))) {
+        check_index_sets(t, c, str_eq(op, S("failed")));
+    } else if (str_eq(op, S("isIndexFailed"))) {
+        check_index_failed(t, c);
+    } else if (str_eq(op, S("newFailureCounts"))) {
+        check_new_counts(t, c);
+    } else if (str_eq(op, S("failureCount"))) {
+        struct job_pod p = pod_record(t, job_from(t, NULL), json_getz(c, "pod"));
+        conf_same(t, "count", number(t, p.index_failures), json_getz(want, "count"));
+    } else if (str_eq(op, S("has"))) {
+        struct index_set s =
+            index_set_parse(t->arena, json_str(json_getz(c, "indexes")), INT32_MAX);
+        bool has = index_set_has(&s, (int32_t)json_i64(json_getz(c, "index"), 0));
+        conf_same(t, "has", json_new(t->arena, json_of_bool(has)), json_getz(want, "has"));
+    } else {
+        conf_same_str(t, "generateName",
+                      job_generate_name(t->arena, json_str(json_getz(c, "jobName")),
+                                        (int32_t)json_i64(json_getz(c, "index"), 0)),
+                      json_str(json_getz(want, "generateName")));
+    }
+}
+
+static struct span seconds_of(const struct json *v)
+{
+    return (struct span){(int64_t)(json_f64(v, 0) * 1e9)};
+}
+
+static struct job_look backoff_look(struct conf *t, const struct json *c)
+{
+    return (struct job_look){.job = job_from(t, NULL),
+                             .now = time_of(json_getz(c, "now")),
+                             .backoff_first = seconds_of(json_getz(c, "defaultSeconds")),
+                             .backoff_most = seconds_of(json_getz(c, "maxSeconds"))};
+}
+
+static struct job_backoff record_from(const struct json *v)
+{
+    return (struct job_backoff){
+        .failures = (int32_t)json_i64(json_getz(v, "failuresAfterLastSuccess"), 0),
+        .last_failure = time_of(json_getz(v, "lastFailureTime"))};
+}
+
+static void check_record(struct conf *t, const struct json *c)
+{
+    const struct json *lists[] = {json_getz(c, "newSucceededFinishTimes"),
+                                  json_getz(c, "newFailedFinishTimes")};
+    struct job_look look = {.job = job_from(t, NULL),
+                            .backoff = record_from(json_getz(c, "record"))};
+    struct job_pod *pods =
+        arena_array(t->arena, struct job_pod, json_len(lists[0]) + json_len(lists[1]) + 1);
+
+    for (size_t k = 0; k < countof(lists); k++)
+        json_each (i, lists[k])
+            pods[look.n_pods++] = (struct job_pod){.index = JOB_NO_INDEX,
+                                                   .phase = k ? POD_FAILED : POD_SUCCEEDED,
+                                                   .has_finalizer = true,
+                                                   .finished = time_of(json_at(lists[k], i))};
+    look.pods = pods;
+    struct job_backoff got = job_backoff_next(&look);
+    struct job_backoff want = record_from(json_path(c, "want", "record", NULL));
+    conf_same(t, "failures", number(t, got.failures), number(t, want.failures));
+    conf_same(t, "last failure", number(t, got.last_failure.ns),
+              number(t, want.last_failure.ns));
+}
+
+static void run_backoff(struct conf *t, const struct json *c)
+{
+    struct str op = json_str(json_getz(c, "op"));
+    const struct json *want = json_getz(c, "want"), *last = json_getz(c, "lastFailedPod");
+    struct job_look look = backoff_look(t, c);
+    struct span left = {0};
+
+    if (str_eq(op, S("newRecord"))) {
+        check_record(t, c);
+        return;
+    }
+    if (str_eq(op, S("finishedTime"))) {
+        struct instant at = job_pod_finish_time(pod_from(t, json_getz(c, "pod")));
+        conf_same(t, "time", number(t, at.ns), number(t, time_of(json_getz(want, "time")).ns));
+        return;
+    }
+    if (str_eq(op, S("remaining"))) {
+        struct job_backoff record = record_from(json_getz(c, "record"));
+        left = job_backoff_left(&look, &record);
+    } else if (last) {
+        struct job_pod p = pod_record(t, look.job, last);
+        left = job_index_backoff_left(&look, &p);
+    }
+    struct span wanted = seconds_of(json_getz(want, "seconds"));
+    conf_same(t, "seconds", number(t, left.ns), number(t, wanted.ns));
+}
+
+static void run_success_policy(struct conf *t, const struct json *c)
+{
+    struct json_obj spec = obj_in(t->arena), root = obj_in(t->arena);
+    int64_t completions = json_i64(json_getz(c, "completions"), 0);
+
+    if (json_getz(c, "successPolicy"))
+        obj_setz(&spec, "successPolicy", *json_getz(c, "successPolicy"));
+    obj_setz(&spec, "completions", json_of_i64(completions));
+    obj_setz(&root, "spec", obj_done(&spec));
+    const struct job *job = job_from(t, json_new(t->arena, obj_done(&root)));
+    struct index_set done = index_set_parse(
+        t->arena, json_str(json_getz(c, "succeededIndexes")), (int32_t)completions);
+    bool met = job_success_rule(t->arena, job, &done) >= 0;
+    conf_same(t, "met", json_new(t->arena, json_of_bool(met)),
+              json_path(c, "want", "met", NULL));
+}
+
+static void run_failure_policy(struct conf *t, const struct json *c)
+{
+    static const char *const words[] = {[JOB_POLICY_NONE] = "",
+                                        [JOB_POLICY_COUNT] = "Count",
+                                        [JOB_POLICY_IGNORE] = "Ignore",
+                                        [JOB_POLICY_FAIL_INDEX] = "FailIndex",
+                                        [JOB_POLICY_FAIL_JOB] = "FailJob"};
+    struct json_obj spec = obj_in(t->arena), root = obj_in(t->arena);
+    const struct json *want = json_getz(c, "want");
+
+    if (json_getz(c, "podFailurePolicy"))
+        obj_setz(&spec, "podFailurePolicy", *json_getz(c, "podFailurePolicy"));
+    obj_setz(&root, "spec", obj_done(&spec));
+    const struct job *job = job_from(t, json_new(t->arena, obj_done(&root)));
+    enum job_policy_action action =
+        job_policy_of(t->arena, job, pod_from(t, json_getz(c, "pod")), NULL);
+    conf_same_str(t, "action", str_from(words[action]), json_str(json_getz(want, "action")));
+    conf_same(t, "failJob", json_new(t->arena, json_of_bool(action == JOB_POLICY_FAIL_JOB)),
+              json_getz(want, "failJob"));
+    conf_same(t, "count", json_new(t->arena, json_of_bool(action != JOB_POLICY_IGNORE)),
+              json_getz(want, "count"));
+}
+
+static void run_ttl(struct conf *t, const struct json *c)
+{
+    static const char *const ends[][2] = {
+        {"completedAt", "Complete"},
+        {"failedAt",    "Failed"  }
+    };
+    const struct json *want = json_getz(c, "want"),
+                      *ttl = json_getz(c, "ttlSecondsAfterFinished");
+    struct job *job = (struct job *)(uintptr_t)job_from(t, NULL);
+    struct job_status *status = arena_new(t->arena, struct job_status);
+    struct job_condition *at = arena_array(t->arena, struct job_condition, 2);
+
+    if (ttl)
+        SET(job->spec, ttl_seconds_after_finished, (int32_t)json_i64(ttl, 0));
+    for (size_t i = 0; i < countof(ends); i++) {
+        const struct json *when = json_get(c, str_from(ends[i][0]));
+        if (!when)
+            continue;
+        at[status->conditions.len++] =
+            (struct job_condition){.type = str_from(ends[i][1]),
+                                   .status = S("True"),
+                                   .last_transition_time = time_of(when)};
+    }
+    status->conditions.at = at;
+    job->status = status;
+    struct ttl_left left = ttl_decide(job, time_of(json_getz(c, "now")));
+    if (left.applies == json_bool(json_getz(want, "notApplicable"), false)) {
+        conf_fail(t, "applies", left.applies ? S("yes") : S("no"), S("the other"));
+        return;
+    }
+    if (!left.applies)
+        return;
+    struct span wanted = seconds_of(json_getz(want, "secondsLeft"));
+    conf_same(t, "secondsLeft", number(t, left.left.ns), number(t, wanted.ns));
+    conf_same(t, "expireAt", number(t, left.expires.ns),
+              number(t, time_of(json_getz(want, "expireAt")).ns));
+}
+
 static const struct conf_file files[] = {
-    {.name = "indexes-format",  .run = job_indexes_format },
-    {.name = "schedule-format", .run = job_schedule_format},
-    {.name = "timezones",       .run = job_timezones      },
-    {.name = "validation",      .run = job_validation     },
-    {.name = "sync",            .run = run_sync           },
-    {.name = "track",           .run = run_track          },
+    {.name = "indexes-format",     .run = job_indexes_format },
+    {.name = "schedule-format",    .run = job_schedule_format},
+    {.name = "timezones",          .run = job_timezones      },
+    {.name = "validation",         .run = job_validation     },
+    {.name = "backoff",            .run = run_backoff        },
+    {.name = "indexes",            .run = run_indexes        },
+    {.name = "pod-failure-policy", .run = run_failure_policy },
+    {.name = "success-policy",     .run = run_success_policy },
+    {.name = "ttl",                .run = run_ttl            },
+    {.name = "sync",               .run = run_sync           },
+    {.name = "track",              .run = run_track          },
 };
 
 const struct conf_suite suite_job = {"job", files, countof(files)};
