@@ -54,7 +54,6 @@ static void send_buf(struct request *r, int code, struct str type, struct buf *b
     if (code == 401 || code == 403)
         headers[n++] = (struct http_header){S("x-content-type-options"), S("nosniff")};
     r->http = NULL;
-    front_count(r, code);
     http_respond_buf(q, code, headers, n, body);
 }
 
@@ -265,7 +264,6 @@ static void http_watch_start(struct request *r)
     struct http_header headers[WARNINGS_MAX + 4];
     size_t n = headers_of(r, S("application/json"), headers);
 
-    front_count(r, 200);
     http_respond_start(r->http, 200, headers, n);
     http_on_closed(r->http, watch_closed, r);
     http_on_drained(r->http, watch_drained, r);

@@ -283,8 +283,3 @@ struct str server_query(struct http_request *q, struct str name)
         return str_of(NULL, 0);
     return str_map_get(&info.query, name);
 }
-
-void front_count(struct request *r, int code)
-{
-    (void)r, (void)code;
-}

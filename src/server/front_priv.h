@@ -9,8 +9,6 @@ extern const struct reply http_reply; /* answer.c */
 /* Whole answers to what is no resource. */
 void answer_tree(struct http_request *q, int code, const struct json *tree);
 void answer_text(struct http_request *q, int code, struct str text);
-/* For metrics: a request was answered. */
-void front_count(struct request *r, int code);
 /* The cells that no single field gives, for Tables. */
 struct column_cells cells_of_kinds(void);
 

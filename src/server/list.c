@@ -56,16 +56,6 @@ static int fail_expired(struct request *r, const struct place *p)
     return fail_api(r, &e);
 }
 
-/* Objects behind the page, counted for clients that show progress. */
-static int64_t count_rest(struct store_walk *w)
-{
-    int64_t n = 0;
-
-    while (store_next(w))
-        n++;
-    return n;
-}
-
 static void collect(struct request *r, const struct filter *f, const struct place *p,
                     struct list_result *l)
 {
@@ -92,7 +82,7 @@ static void collect(struct request *r, const struct filter *f, const struct plac
             vec_push_in(r->arena, &items, object_ref(o));
         }
         if (is_more && f->is_all)
-            l->remaining = 1 + count_rest(&w);
+            l->remaining = 1 + (int64_t)store_rest(&w);
     }
     l->items = items.at;
     l->n = items.len;

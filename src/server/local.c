@@ -221,7 +221,7 @@ static struct call *call_new(struct client *client, const struct client_target *
     c->ctx = ctx;
     list_add(&l->calls, &c->link);
     r->ctx = c;
-    r->user = &l->user;
+    r->user = user_copy(a, &l->user); /* the request may outlive its client */
     r->verb = verb;
     r->kind = t->kind;
     r->ns = str_copy(a, t->ns);

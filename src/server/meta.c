@@ -8,9 +8,9 @@ static const struct {
     const char *group, *kind; /* kind "": the whole group */
     enum name_rule rule;
 } name_rules[] = {
-    {"",                          "Namespace", NAME_DNS_LABEL     },
-    {"",                          "Service",   NAME_DNS_1035_LABEL},
-    {"rbac.authorization.k8s.io", "",          NAME_PATH_SEGMENT  },
+    {"",                          "Namespace", NAME_DNS_LABEL   },
+    {"",                          "Service",   NAME_DNS_LABEL   },
+    {"rbac.authorization.k8s.io", "",          NAME_PATH_SEGMENT},
 };
 
 static enum name_rule name_rule_of(const struct kind *k)

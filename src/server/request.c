@@ -66,8 +66,6 @@ static const struct reply mute = {
 
 void request_abandon(struct request *r)
 {
-    /* The user may go with its client; a put needs it for the audit line only. */
-    r->user = user_copy(r->arena, r->user);
     r->reply = &mute;
 }
 

@@ -65,6 +65,41 @@ const struct json *current_tree(struct request *r)
     return tree_as_kind(r->arena, object_tree(r->current, r->arena), r->kind->storage, r->kind);
 }
 
+/* Kinds that a PUT also makes, where its user may create. */
+static bool makes_missing(const struct kind *k)
+{
+    static const struct {
+        const char *group, *kind; /* kind "": the whole group */
+    } rows[] = {
+        {"coordination.k8s.io",       "Lease"     },
+        {"",                          "Event"     },
+        {"events.k8s.io",             "Event"     },
+        {"",                          "LimitRange"},
+        {"",                          "Service"   },
+        {"rbac.authorization.k8s.io", ""          },
+    };
+
+    for (size_t i = 0; i < countof(rows); i++) {
+        if (str_eqz(k->group, rows[i].group) &&
+            (!*rows[i].kind || str_eqz(k->kind, rows[i].kind)))
+            return true;
+    }
+    return false;
+}
+
+/* PUT of what is not there. */
+static void update_missing(struct request *r)
+{
+    if (r->subresource.len || !makes_missing(r->kind)) {
+        fail_not_found(r);
+    } else if (authorize_verb(r, S("create")) == 0) {
+        r->is_created = true;
+        write_tree(r, without_version(r->arena, r->body), NULL);
+        return;
+    }
+    request_fini(r);
+}
+
 void verb_update(struct request *r)
 {
     struct str name = json_str(meta_get(r->body, S("name")));
@@ -79,10 +114,10 @@ void verb_update(struct request *r)
         return;
     }
     if (!load_current(r)) {
-        fail_not_found(r);
-        request_fini(r);
+        update_missing(r);
         return;
     }
+    r->is_created = false;
     if (check_preconditions(r, r->body) < 0) {
         request_fini(r);
         return;

@@ -157,6 +157,23 @@ static const struct json *with_part(struct arena *a, const struct json *tree, st
     return json_new(a, obj_done(&o));
 }
 
+static bool is_namespace(const struct kind *k)
+{
+    return !k->group.len && str_eqz(k->kind, "Namespace");
+}
+
+/* A namespace's own finalizers change by `finalize` alone, which changes nothing else. */
+static void keep_finalizers(struct write *w)
+{
+    const struct json *finalizers =
+        json_path(w->r->is_finalize ? w->tree : w->old, "spec", "finalizers", NULL);
+
+    if (w->r->is_finalize)
+        w->tree = w->old;
+    w->tree = finalizers ? json_with(w->arena, w->tree, *finalizers, "spec", "finalizers", NULL)
+                         : json_without(w->arena, w->tree, "spec", "finalizers", NULL);
+}
+
 static int parts(struct write *w)
 {
     const struct json *status = json_getz(w->old, "status");
@@ -172,6 +189,8 @@ static int parts(struct write *w)
     }
     if (w->kind->status && !w->r->is_binding)
         w->tree = with_part(w->arena, w->tree, S("status"), status);
+    if (w->old && is_namespace(w->kind))
+        keep_finalizers(w);
     return 0;
 }
 

@@ -209,3 +209,27 @@ struct object *store_next(struct store_walk *w)
             return was;
     }
 }
+
+size_t store_rest(struct store_walk *w)
+{
+    const struct rack *r = w->rack;
+    size_t n = 0, end_chunk = r->chunks.len, end_at = 0;
+
+    if (w->n_past) {
+        while (store_next(w))
+            n++;
+        return n;
+    }
+    if (w->ns.len) {
+        /* Behind "NS/" comes what begins with "NS0": '0' follows '/'. */
+        scoped(arena_fini) struct arena a = {0};
+        index_find(r, str_printf(&a, "%.*s0", STR_ARG(w->ns)), &end_chunk, &end_at);
+    }
+    for (size_t i = w->chunk; i < r->chunks.len && i <= end_chunk; i++) {
+        size_t from = i == w->chunk ? w->at : 0;
+        size_t to = i == end_chunk ? end_at : r->chunks.at[i].len;
+        n += to > from ? to - from : 0;
+    }
+    w->chunk = r->chunks.len;
+    return n;
+}

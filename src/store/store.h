@@ -94,6 +94,9 @@ struct store_walk store_walk(const struct store *s, struct arena *a, const struc
                              struct str ns, struct str after, uint64_t revision);
 /* The next object, borrowed as from store_get(), or NULL at the end. */
 struct object *store_next(struct store_walk *w);
+/* How many are left; the walk is over then. As of now it costs a look at each piece of the
+ * index, as of an old revision one at each object. */
+size_t store_rest(struct store_walk *w);
 
 /* ---- watching ---- */
 

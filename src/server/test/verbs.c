@@ -350,6 +350,19 @@ TEST(conversations)
          "\"get\"]}]}",
          "200 403 201",
          ""},
+        {"a PUT makes a Lease, and nothing else that is missing",
+         "PUT /apis/coordination.k8s.io/v1/namespaces/default/leases/l {\"metadata\":{\"name\":\"l\"},\"spec\":{}}\n"
+         "PUT " CM "/a {\"metadata\":{\"name\":\"a\"}}",
+         "201 404",
+         "configmaps \\\"a\\\" not found"},
+        {"a namespace goes when its last finalizer is taken out",
+         "POST /api/v1/namespaces {\"metadata\":{\"name\":\"n\"}}\n"
+         "PUT /api/v1/namespaces/n {\"metadata\":{\"name\":\"n\"},\"spec\":{\"finalizers\":[]}}\n"
+         "DELETE /api/v1/namespaces/n\nGET /api/v1/namespaces/n\n"
+         "POST /api/v1/namespaces/n/configmaps {\"metadata\":{\"name\":\"a\"}}\n"
+         "PUT /api/v1/namespaces/n/finalize {\"metadata\":{\"name\":\"n\"},\"spec\":{}}\nGET /api/v1/namespaces/n",
+         "201 200 200 200 403 200 404",
+         ""},
         {"who am I?",
          "@eve POST /apis/authentication.k8s.io/v1/selfsubjectreviews {}",
          "201",

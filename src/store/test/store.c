@@ -389,5 +389,14 @@ TEST(many)
         is_end = !store_next(&walk);
     }
     check_int(n, store_count(w->store, &thing));
+    test_case("what is left is counted without walking");
+    struct store_walk walk = store_walk(w->store, &a, &thing, S(""), S(""), 0);
+    for (int i = 0; i < 1234; i++)
+        store_next(&walk);
+    check_int(store_rest(&walk), n - 1234);
+    check(!store_next(&walk));
+    play(w, &a, "+n/a 0 +n/b 0 +n0/c 0 +m/z 0 .");
+    walk = store_walk(w->store, &a, &thing, S("n"), S("n/a"), 0);
+    check_int(store_rest(&walk), 1);
     world_free(w);
 }
