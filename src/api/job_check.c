@@ -2,6 +2,7 @@
 #include "api/job_check.h"
 
 #include "api/index_list.h"
+#include "api/kueue_check.h"
 #include "api/rules_priv.h"
 #include "value/names.h"
 #include "value/selector.h"
@@ -405,12 +406,15 @@ void job_check(const struct schema_at *at)
 {
     uint32_t options = at->old ? job_check_options(at->old) : 0;
 
-    if (!at->old) {
+    if (at->old) {
+        job_check_update(at->errors, options, at->v, at->old);
+        if (!json_eq(json_getz(at->v, "status"), json_getz(at->old, "status")))
+            job_check_status(at->errors, options | JOB_CHECK_TRANSITIONS | JOB_CHECK_START_TIME,
+                             at->v, at->old);
+    } else {
         job_check_create(at->errors, at->v);
-        return;
     }
-    job_check_update(at->errors, options, at->v, at->old);
-    if (!json_eq(json_getz(at->v, "status"), json_getz(at->old, "status")))
-        job_check_status(at->errors, options | JOB_CHECK_TRANSITIONS | JOB_CHECK_START_TIME,
-                         at->v, at->old);
+    /* Kueue's webhook comes after the server's own rules, and only where they hold. */
+    if (at->errors->list.len == 0)
+        kueue_check_job(at->errors, KUEUE_CHECK_DEFAULT, at->v, at->old, false);
 }

@@ -23,7 +23,9 @@ uint32_t kueue_check_gate_find(struct str name)
         {"PriorityBoost",                           KUEUE_CHECK_PRIORITY_BOOST      },
         {"RejectUpdatesToCQWithInvalidOnFlavors",   KUEUE_CHECK_REJECT_ON_FLAVORS   },
         {"TASValidateWorkloadSliceSize",            KUEUE_CHECK_SLICE_SIZE          },
+        {"TASMultiLayerTopology",                   KUEUE_CHECK_MULTI_LAYER         },
         {"TopologyAwareScheduling",                 KUEUE_CHECK_TOPOLOGY            },
+        {"WorkloadIdentifierAnnotations",           KUEUE_CHECK_IDENTIFIERS         },
         {"WorkloadValidateResourcesAreNonNegative", KUEUE_CHECK_NON_NEGATIVE        },
         {"WorkloadValidationForPodSetMetadata",     KUEUE_CHECK_POD_SET_METADATA    },
     };

@@ -18,10 +18,13 @@ enum kueue_check_gate {
     KUEUE_CHECK_REJECT_ON_FLAVORS = 1 << 6, /* RejectUpdatesToCQWithInvalidOnFlavors */
     KUEUE_CHECK_SLICE_SIZE = 1 << 7,        /* TASValidateWorkloadSliceSize */
     KUEUE_CHECK_TOPOLOGY = 1 << 8,          /* TopologyAwareScheduling */
+    KUEUE_CHECK_MULTI_LAYER = 1 << 9,       /* TASMultiLayerTopology */
+    KUEUE_CHECK_IDENTIFIERS = 1 << 10,      /* WorkloadIdentifierAnnotations */
 };
 #define KUEUE_CHECK_DEFAULT                                                                    \
     (KUEUE_CHECK_ADMISSION_GATED_BY | KUEUE_CHECK_ELASTIC_JOBS | KUEUE_CHECK_NON_NEGATIVE |    \
-     KUEUE_CHECK_POD_SET_METADATA | KUEUE_CHECK_SLICE_SIZE | KUEUE_CHECK_TOPOLOGY)
+     KUEUE_CHECK_POD_SET_METADATA | KUEUE_CHECK_SLICE_SIZE | KUEUE_CHECK_TOPOLOGY |            \
+     KUEUE_CHECK_MULTI_LAYER | KUEUE_CHECK_IDENTIFIERS)
 /* The gate by upstream's name, or 0. */
 uint32_t kueue_check_gate_find(struct str name);
 
@@ -32,3 +35,18 @@ void kueue_check_cluster_queue(struct field_errors *e, uint32_t gates, const str
                                const struct json *old);
 void kueue_check_cohort(struct field_errors *e, const struct json *cohort);
 void kueue_check_resource_flavor(struct field_errors *e, const struct json *flavor);
+/* A batch Job; `has_default_queue`: its namespace has a LocalQueue called default. */
+void kueue_check_job(struct field_errors *e, uint32_t gates, const struct json *job,
+                     const struct json *old, bool has_default_queue);
+/* The part that every kind of job has: on create, or (`old` given) what an update adds. */
+void kueue_check_any_job(struct field_errors *e, uint32_t gates, struct str kind,
+                         const struct json *job, const struct json *old,
+                         bool has_default_queue);
+/* Topology annotations of a pod template whose metadata is at `meta_at`; `count` pods, or -1
+ * where slices are not to be measured. */
+void kueue_check_template(struct field_errors *e, uint32_t gates,
+                          const struct field_path *meta_at, const struct json *annotations,
+                          bool elastic, int64_t count);
+/* A pod spec that must keep its shape. */
+void kueue_check_pod_shape(struct field_errors *e, const struct field_path *at,
+                           const struct json *spec, const struct json *old);

@@ -1,6 +1,7 @@
 /* kueue_check_workload.c - webhook rules of Workloads */
 #include "api/kueue_check.h"
 
+#include "api/kueue_check_priv.h"
 #include "api/metadata.h"
 #include "api/resource_list.h"
 #include "value/names.h"
@@ -11,8 +12,6 @@
 #define GATED_BY "kueue.x-k8s.io/admission-gated-by"
 #define PRIORITY_BOOST "kueue.x-k8s.io/priority-boost"
 #define REPLACES "kueue.x-k8s.io/workload-slice-replacement-for"
-
-#define GATE_NAME_MAX 63
 
 struct check {
     struct field_errors *e;
@@ -307,71 +306,6 @@ static void check_pod_set_updates(struct check *c, const struct field_path *stat
 
 /* ---- 7, 8. annotations ---- */
 
-static bool is_gate_path(struct str path)
-{
-    for (size_t i = 0; i < path.len; i++) {
-        char ch = path.at[i];
-        bool is_alnum =
-            (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9');
-        if (!is_alnum && !(ch && strchr("/-._~%!$&'()*+,;=:", ch)))
-            return false;
-    }
-    return path.len > 0;
-}
-
-static void check_gate_name(struct check *c, const struct field_path *at, struct str name)
-{
-    struct str host, path;
-
-    if (!str_cut(name, '/', &host, &path) || !host.len || !path.len) {
-        field_invalid(c->e, at, text_value(c, name),
-                      "must be a domain-prefixed path (such as \"acme.io/foo\")");
-    } else {
-        check_names(c, at, NAME_DNS_SUBDOMAIN, host);
-        if (!is_gate_path(path))
-            field_invalid(c->e, at, text_value(c, path), "Invalid path");
-    }
-    if (name.len > GATE_NAME_MAX)
-        field_too_long(c->e, at, NULL, GATE_NAME_MAX);
-}
-
-/* Splits at commas into trimmed names. */
-static struct str next_gate(struct str *rest)
-{
-    struct str head;
-
-    str_cut(*rest, ',', &head, rest);
-    return str_trim(head);
-}
-
-static bool has_gate(struct str all, struct str name)
-{
-    while (all.len) {
-        if (str_eq(next_gate(&all), name))
-            return true;
-    }
-    return false;
-}
-
-static void check_gated_by(struct check *c, const struct field_path *at)
-{
-    struct str all = annotation(c->workload, GATED_BY), rest = all;
-    bool has_more = all.len > 0;
-
-    while (has_more) {
-        size_t done = all.len - rest.len;
-        has_more = str_index(rest, ',') != STR_NONE;
-        struct str name = next_gate(&rest);
-        if (!name.len)
-            field_invalid(c->e, at, text_value(c, all), "gate names must not be empty");
-        else if (has_gate(str_slice(all, 0, done), name))
-            field_invalid(c->e, at, text_value(c, all), "gate '%.*s' stands there twice",
-                          STR_ARG(name));
-        else
-            check_gate_name(c, at, name);
-    }
-}
-
 static void check_boost(struct check *c, const struct field_path *at)
 {
     const struct json *v =
@@ -380,25 +314,6 @@ static void check_boost(struct check *c, const struct field_path *at)
 
     if (v && (!str_to_i64(json_str(v), &n) || n < INT32_MIN || n > INT32_MAX))
         field_invalid(c->e, at, v, "must be a signed integer of 32 bits");
-}
-
-/* A gate cannot come after the Workload. */
-static void check_gates_added(struct check *c, const struct field_path *at)
-{
-    struct str was = annotation(c->old, GATED_BY), all = annotation(c->workload, GATED_BY);
-
-    if (!all.len)
-        return;
-    if (!was.len) {
-        field_forbidden(c->e, at, "may not be added after creation");
-        return;
-    }
-    while (all.len) {
-        if (!has_gate(was, next_gate(&all))) {
-            field_forbidden(c->e, at, "gates may not be added after creation");
-            return;
-        }
-    }
 }
 
 /* ---- update ---- */
@@ -557,7 +472,7 @@ void kueue_check_workload(struct field_errors *e, uint32_t gates, const struct j
     check_reclaimable(&c, &status_at);
     check_pod_set_updates(&c, &status_at);
     if (gates & KUEUE_CHECK_ADMISSION_GATED_BY)
-        check_gated_by(&c, &gated_at);
+        kueue_check_gated_by(e, &gated_at, annotation(workload, GATED_BY));
     if (gates & KUEUE_CHECK_PRIORITY_BOOST)
         check_boost(&c, &boost_at);
     if (!old)
@@ -568,7 +483,8 @@ void kueue_check_workload(struct field_errors *e, uint32_t gates, const struct j
     check_ready_fixed(&c, &status_at);
     check_cluster(&c, &status_at);
     if (gates & KUEUE_CHECK_ADMISSION_GATED_BY) {
-        check_gates_added(&c, &gated_at);
-        check_gated_by(&c, &gated_at);
+        kueue_check_gates_added(e, &gated_at, annotation(old, GATED_BY),
+                                annotation(workload, GATED_BY));
+        kueue_check_gated_by(e, &gated_at, annotation(workload, GATED_BY));
     }
 }

@@ -341,3 +341,55 @@ void pod_spec_check_bounds(struct field_errors *e, const struct field_path *at,
         check_bounds_of(e, at, &requests, &limits, &s->pod);
     }
 }
+
+/* ---- shape ---- */
+
+const struct str pod_shape_parts[POD_SHAPE_N_PARTS] = {
+    S_INIT("nodeSelector"),     S_INIT("affinity"),       S_INIT("tolerations"),
+    S_INIT("runtimeClassName"), S_INIT("priority"),       S_INIT("topologySpreadConstraints"),
+    S_INIT("overhead"),         S_INIT("resourceClaims"), S_INIT("resources"),
+};
+
+static struct json container_shape(struct arena *a, const struct json *container)
+{
+    struct json_obj o = obj_in(a), resources = obj_in(a);
+    const struct json *requests = json_path(container, "resources", "requests", NULL);
+    const struct json *ports = json_getz(container, "ports");
+
+    if (json_len(requests))
+        obj_setz(&resources, "requests", *requests);
+    obj_setz(&o, "resources", obj_done(&resources));
+    if (json_len(ports))
+        obj_setz(&o, "ports", *ports);
+    return obj_done(&o);
+}
+
+static bool is_empty(const struct json *v)
+{
+    return !json_has(v) ||
+           ((v->type == JSON_OBJECT || v->type == JSON_ARRAY || v->type == JSON_STRING) &&
+            v->len == 0);
+}
+
+struct json pod_spec_shape(struct arena *a, const struct json *spec)
+{
+    static const char *const lists[] = {"initContainers", "containers"};
+    struct json_obj o = obj_in(a);
+
+    for (size_t k = 0; k < countof(lists); k++) {
+        const struct json *list = json_get(spec, str_from(lists[k]));
+        struct json_arr out = arr_in(a);
+        json_each (i, list)
+            arr_add(&out, container_shape(a, json_at(list, i)));
+        if (json_len(list))
+            obj_set(&o, str_from(lists[k]), arr_done(&out));
+    }
+    for (size_t i = 0; i < POD_SHAPE_N_PARTS; i++) {
+        const struct json *v = json_get(spec, pod_shape_parts[i]);
+        if (str_eq(pod_shape_parts[i], S("resources")))
+            v = json_getz(v, "requests");
+        if (!is_empty(v))
+            obj_set(&o, pod_shape_parts[i], *v);
+    }
+    return obj_done(&o);
+}

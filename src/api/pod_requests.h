@@ -65,3 +65,9 @@ void pod_spec_check_limits(struct field_errors *e, const struct field_path *at,
 /* What breaks the bounds of LimitRanges. */
 void pod_spec_check_bounds(struct field_errors *e, const struct field_path *at,
                            const struct json *spec, const struct limit_summary *s);
+
+/* What placement sees of a spec: containers as {resources: {requests}, ports}, and these parts;
+ * `resources` are the pod-level requests. Equal for pods that are judged alike. */
+struct json pod_spec_shape(struct arena *a, const struct json *spec);
+#define POD_SHAPE_N_PARTS 9
+extern const struct str pod_shape_parts[POD_SHAPE_N_PARTS];

@@ -320,39 +320,6 @@ bool workload_wants_topology(const struct json *podsets)
     return false;
 }
 
-/* The parts of a spec that placement looks at. */
-static struct json spec_shape(struct arena *a, const struct json *spec)
-{
-    static const char *const parts[] = {
-        "nodeSelector",     "affinity",       "tolerations",
-        "runtimeClassName", "priority",       "topologySpreadConstraints",
-        "overhead",         "resourceClaims", "resources"};
-    static const char *const lists[] = {"initContainers", "containers"};
-    struct json_obj o = obj_in(a);
-
-    for (size_t i = 0; i < countof(parts); i++) {
-        const struct json *v = json_get(spec, str_from(parts[i]));
-        if (json_has(v))
-            obj_set(&o, str_from(parts[i]), *v);
-    }
-    for (size_t k = 0; k < countof(lists); k++) {
-        const struct json *list = json_get(spec, str_from(lists[k]));
-        struct json_arr out = arr_in(a);
-        json_each (i, list) {
-            struct json_obj c = obj_in(a);
-            static const char *const of_container[] = {"resources", "ports", "restartPolicy"};
-            for (size_t m = 0; m < countof(of_container); m++) {
-                const struct json *v = json_get(json_at(list, i), str_from(of_container[m]));
-                if (json_has(v))
-                    obj_set(&c, str_from(of_container[m]), *v);
-            }
-            arr_add(&out, obj_done(&c));
-        }
-        obj_set(&o, str_from(lists[k]), arr_done(&out));
-    }
-    return obj_done(&o);
-}
-
 uint64_t workload_shape(struct arena *a, const struct json *workload,
                         const struct workload_record *r, int64_t priority)
 {
@@ -362,7 +329,7 @@ uint64_t workload_shape(struct arena *a, const struct json *workload,
     buf_printf(&b, "%" PRId64, priority);
     for (size_t i = 0; i < r->len; i++) {
         const struct json *p = named_in(podsets, r->at[i].name);
-        struct json shape = spec_shape(a, spec_of(p));
+        struct json shape = pod_spec_shape(a, spec_of(p));
         buf_printf(&b, "\n%.*s %" PRId64 " ", STR_ARG(r->at[i].name), r->at[i].count);
         json_write(&b, &shape);
         for (size_t k = 0; k < r->at[i].requests.len; k++)

@@ -46,6 +46,7 @@ static const struct conf_file files[] = {
     {.name = "resource-arithmetic",              .run = kueue_resource_arithmetic    },
     {.name = "tas-encoding",                     .run = kueue_tas_encoding           },
     {.name = "webhook-clusterqueue",             .run = kueue_webhook_cluster_queue  },
+    {.name = "webhook-job-validate",             .run = kueue_webhook_job            },
     {.name = "webhook-resourceflavor",           .run = kueue_webhook_resource_flavor},
     {.name = "webhook-workload",                 .run = kueue_webhook_workload       },
     {.name = "workload-adjust-resources",        .run = kueue_adjust_resources       },

@@ -12,4 +12,5 @@ conf_fn kueue_flavor_assignment, kueue_total_requests, kueue_flavor_preference;
 conf_fn kueue_podset_reducer, kueue_queues, kueue_quota, kueue_afs;
 conf_fn kueue_resource_arithmetic, kueue_adjust_resources, kueue_priority;
 conf_fn kueue_workload_requests, kueue_tas_encoding;
-conf_fn kueue_webhook_workload, kueue_webhook_cluster_queue, kueue_webhook_resource_flavor;
+conf_fn kueue_webhook_job, kueue_webhook_workload, kueue_webhook_cluster_queue,
+    kueue_webhook_resource_flavor;

@@ -27,6 +27,8 @@ static struct json shown(struct arena *a, const struct field_errors *e)
             one->type != FIELD_ERROR_REQUIRED && one->type != FIELD_ERROR_FORBIDDEN;
         if (!has_value)
             obj_setz(&o, "badValue", json_of_z(""));
+        else if (one->type == FIELD_ERROR_TOO_LONG)
+            obj_setz(&o, "badValue", json_of_z("<value omitted>"));
         else if (one->value.type != JSON_NULL)
             obj_setz(&o, "badValue", one->value);
         obj_setz(&o, "field", json_of_str(one->path));
@@ -74,5 +76,45 @@ void kueue_webhook_resource_flavor(struct conf *t, const struct json *c)
     struct field_errors e = field_errors_in(t->arena);
 
     kueue_check_resource_flavor(&e, json_path(c, "in", "rf", NULL));
+    compare(t, c, &e);
+}
+
+/* ---- webhook-job-validate ---- */
+
+/* A path such as spec.template.metadata as the chain of its names. */
+static const struct field_path *path_of(struct arena *a, struct str text)
+{
+    const struct field_path *at = NULL;
+    struct str name;
+
+    for (bool has_more = text.len > 0; has_more;) {
+        has_more = str_cut(text, '.', &name, &text);
+        struct field_path one = field_child(at, name);
+        at = arena_copy(a, &one);
+    }
+    return at;
+}
+
+void kueue_webhook_job(struct conf *t, const struct json *c)
+{
+    const struct json *in = json_getz(c, "in"), *job = json_getz(in, "job");
+    const struct json *old = json_getz(in, "oldJob"), *count = json_getz(in, "podSetCount");
+    struct str source = json_str(json_getz(c, "source"));
+    struct field_errors e = field_errors_in(t->arena);
+    bool has_default = json_bool(json_getz(in, "nsHasDefaultQueue"), false);
+
+    job = job ? job : json_getz(in, "newJob");
+    if (str_has(source, S("TestValidateJobOn")))
+        kueue_check_any_job(&e, gates_of(c), json_str(json_path(in, "gvk", "kind", NULL)), job,
+                            old, has_default);
+    else if (str_has(source, S("ImmutablePodSpec")))
+        kueue_check_pod_shape(&e, path_of(t->arena, json_str(json_getz(in, "testPath"))),
+                              json_getz(in, "newPodSpec"), json_getz(in, "oldPodSpec"));
+    else if (json_getz(in, "annotations"))
+        kueue_check_template(&e, gates_of(c),
+                             path_of(t->arena, json_str(json_getz(in, "replicaPath"))),
+                             json_getz(in, "annotations"), false, json_i64(count, -1));
+    else
+        kueue_check_job(&e, gates_of(c), job, old, has_default);
     compare(t, c, &e);
 }

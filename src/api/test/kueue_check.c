@@ -158,6 +158,96 @@ TEST(kueue_check_workload)
     }
 }
 
+#define QUEUE "\"kueue.x-k8s.io/"
+
+/* Members of labels, annotations, spec and the template's annotations, parted by '|'. */
+static const struct json *job_of(struct arena *a, const char *parts)
+{
+    struct str part[4], rest = str_from(parts);
+
+    for (int i = 0; i < 4; i++)
+        str_cut(rest, '|', &part[i], &rest);
+    struct str text =
+        str_printf(a,
+                   "{\"metadata\":{\"labels\":{%.*s},\"annotations\":{%.*s}},\"spec\":{%.*s%s"
+                   "\"template\":{\"metadata\":{\"annotations\":{%.*s}}}}}",
+                   STR_ARG(part[0]), STR_ARG(part[1]), STR_ARG(part[2]), part[2].len ? "," : "",
+                   STR_ARG(part[3]));
+    return json_parse(a, text, NULL, NULL);
+}
+
+TEST(kueue_check_job)
+{
+    static const struct {
+        const char *name, *job, *old, *want;
+        /* clang-format off */
+    } cases[] = {
+        {"a plain Job", "", NULL, ""},
+        {"a bad queue", QUEUE "queue-name\":\"a b\"", NULL,
+         "Invalid metadata.labels[kueue.x-k8s.io/queue-name]"},
+        {"time that is none", QUEUE "max-exec-time-seconds\":\"0\"", NULL,
+         "Invalid metadata.labels[kueue.x-k8s.io/max-exec-time-seconds]"},
+        {"as many as there are is not partial", "|" QUEUE "job-min-parallelism\":\"3\"|\"parallelism\":3",
+         NULL, "Invalid metadata.annotations[kueue.x-k8s.io/job-min-parallelism]"},
+        {"partial", "|" QUEUE "job-min-parallelism\":\"2\"|\"parallelism\":3", NULL, ""},
+        {"the queue of a running Job", QUEUE "queue-name\":\"b\"", QUEUE "queue-name\":\"a\"",
+         "Invalid metadata.labels[kueue.x-k8s.io/queue-name]"},
+        {"the queue of a suspended Job", QUEUE "queue-name\":\"b\"||\"suspend\":true",
+         QUEUE "queue-name\":\"a\"", ""},
+        {"suspended on the way to a stop is not",
+         QUEUE "queue-name\":\"b\"|" QUEUE "stopping\":\"true\"|\"suspend\":true",
+         QUEUE "queue-name\":\"a\"", "Invalid metadata.labels[kueue.x-k8s.io/queue-name]"},
+        {"a class that goes", "", QUEUE "priority-class\":\"p\"",
+         "Invalid metadata.labels[kueue.x-k8s.io/priority-class]"},
+        {"two topologies",
+         "|||" QUEUE "podset-required-topology\":\"a\"," QUEUE "podset-preferred-topology\":\"b\"",
+         NULL, "Invalid spec.template.metadata.annotations"},
+        {"a slice without a size", "|||" QUEUE "podset-slice-required-topology\":\"a\"", NULL,
+         "Required spec.template.metadata.annotations[kueue.x-k8s.io/podset-slice-size]"},
+        {"layers that do not divide",
+         "|||" QUEUE "podset-slice-required-topology-constraints\":"
+         "\"[{\\\"topology\\\":\\\"a\\\",\\\"size\\\":5},{\\\"topology\\\":\\\"b\\\",\\\"size\\\":2}]\"",
+         NULL, "Invalid spec.template.metadata.annotations[kueue.x-k8s.io/podset-slice-required-"
+               "topology-constraints][1].size"},
+    };
+    /* clang-format on */
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        scoped(arena_fini) struct arena a = arena_sized(4096);
+        struct field_errors e = field_errors_in(&a);
+        test_case(cases[i].name);
+        kueue_check_job(&e, KUEUE_CHECK_DEFAULT, job_of(&a, cases[i].job),
+                        cases[i].old ? job_of(&a, cases[i].old) : NULL, false);
+        check_samez(texts(&a, &e), cases[i].want);
+    }
+}
+
+TEST(kueue_check_pod_shape)
+{
+    static const struct {
+        const char *name, *spec, *old, *want;
+    } cases[] = {
+        {"another image",        "{\"containers\":[{\"image\":\"b\"}]}",
+         "{\"containers\":[{\"image\":\"a\"}]}",                                                                                          ""                                             },
+        {"other requests",       "{\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}",
+         "{\"containers\":[{}]}",                                                                                                         "Invalid spec.containers[0].resources.requests"},
+        {"one more",             "{\"containers\":[{},{}]}",                                          "{\"containers\":[{}]}",
+         "Invalid spec.containers"                                                                                                                                                       },
+        {"a selector that goes", "{}",                                                                "{\"nodeSelector\":{\"a\":\"b\"}}",
+         "Invalid spec.nodeSelector"                                                                                                                                                     },
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        scoped(arena_fini) struct arena a = arena_sized(4096);
+        struct field_errors e = field_errors_in(&a);
+        struct field_path at = field_child(NULL, S("spec"));
+        test_case(cases[i].name);
+        kueue_check_pod_shape(&e, &at, json_parse(&a, str_from(cases[i].spec), NULL, NULL),
+                              json_parse(&a, str_from(cases[i].old), NULL, NULL));
+        check_samez(texts(&a, &e), cases[i].want);
+    }
+}
+
 /* By the table: once, and only about what the schema lets pass. */
 TEST(kueue_check_by_table)
 {
