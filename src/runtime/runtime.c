@@ -220,7 +220,8 @@ static void answer_refused(void *ctx)
         struct pending *p = list_item(rt->refused.next, struct pending, link);
         list_del(&p->link);
         err_set(&err, ERR_EXISTS, "container '%s' has been started already", p->id);
-        p->done(p->ctx, runtime_find(rt, str_from(p->id)), &err);
+        if (p->done)
+            p->done(p->ctx, runtime_find(rt, str_from(p->id)), &err);
         free(p);
     }
 }

@@ -102,7 +102,7 @@ bool runtime_is_root(const struct runtime *rt);
 
 /* `s` on success, else `err`: ERR_EXISTS (s is what is known of that id), ERR_INVALID,
  * ERR_IO, ERR_UNAVAILABLE where the keeper was lost before it answered. A program that cannot
- * be executed has started and exits at once, with `error` in its status. */
+ * be executed has started and exits at once, with `error` in its status. `done` may be NULL. */
 typedef void runtime_start_fn(void *ctx, const struct runtime_status *s, const struct err *err);
 void runtime_start(struct runtime *rt, const struct runtime_spec *spec, runtime_start_fn *done,
                    void *ctx);
