@@ -5,6 +5,7 @@
  *                                     the revision is put in on the way out
  */
 #include "object/object.h"
+#include "object/slab.h"
 
 #include "schema/codec.h"
 #include "schema/table.h"
@@ -27,6 +28,7 @@ struct object {
 
 #define OBJECT_MAX_PATH UINT16_MAX
 #define OBJECT_MAX_UID UINT8_MAX
+#define SCRATCH_MAX ((size_t)256 << 10) /* bytes kept for the next object's writing */
 
 struct str object_kind_name(const struct kind *kind, char out[OBJECT_KIND_NAME_MAX])
 {
@@ -48,7 +50,7 @@ static struct object *object_alloc(const struct kind *kind, struct str ns, struc
     size_t path_len = ns.len ? ns.len + 1 + name.len : name.len;
     assert(path_len <= OBJECT_MAX_PATH);
     assert(uid.len <= OBJECT_MAX_UID);
-    struct object *o = mem_alloc(sizeof(*o) + path_len + uid.len);
+    struct object *o = slab_alloc(sizeof(*o) + path_len + uid.len);
     *o = (struct object){.kind = kind,
                          .refs = 1,
                          .ns_len = (uint16_t)ns.len,
@@ -99,8 +101,11 @@ struct object *object_new(const struct kind *kind, const struct json *tree)
     struct object *o = object_alloc(kind, json_str(json_getz(metadata, "namespace")),
                                     json_str(json_getz(metadata, "name")),
                                     json_str(json_getz(metadata, "uid")));
-    struct buf out = {0};
+    /* Written in one place and copied to its size: texts that grow leave holes in the heap. */
+    static struct buf scratch;
+    struct buf out = scratch;
 
+    out.len = 0;
     assert(json_len(metadata) > 0);
     buf_byte(&out, '{');
     for (size_t i = 0; i < countof(head); i++) {
@@ -123,8 +128,14 @@ struct object *object_new(const struct kind *kind, const struct json *tree)
     }
     buf_byte(&out, '}');
     assert(out.len <= UINT32_MAX);
-    o->bytes = mem_grow(out.at, out.len);
+    o->bytes = mem_alloc(out.len);
+    memcpy(o->bytes, out.at, out.len);
     o->n_bytes = (uint32_t)out.len;
+    scratch = out;
+    if (scratch.cap > SCRATCH_MAX) {
+        buf_fini(&scratch);
+        scratch = (struct buf){0};
+    }
     return o;
 }
 
@@ -139,7 +150,7 @@ void object_unref(struct object *o)
     if (!o || --o->refs)
         return;
     free(o->bytes);
-    free(o);
+    slab_free(o, sizeof(*o) + o->path_len + o->uid_len);
 }
 
 struct object_key object_key(const struct object *o)

@@ -3,6 +3,9 @@
 
 #include "server/watch_priv.h"
 
+#define REQUEST_ARENA ((size_t)32 << 10)      /* bytes of its first block */
+#define REQUEST_ARENA_MAX ((size_t)128 << 10) /* of one that is used again */
+
 static const struct {
     const char *name;
     void (*run)(struct request *r);
@@ -28,10 +31,20 @@ struct request *request_new(struct server *s, const struct reply *reply)
 
     r->server = s;
     r->reply = reply;
-    r->own_arena = arena_sized(8 << 10);
+    r->own_arena = s->n_spare ? s->spare[--s->n_spare] : arena_sized(REQUEST_ARENA);
     r->arena = &r->own_arena;
     s->n_requests++;
     return r;
+}
+
+/* Arenas go from request to request, unless a large one made them large. */
+static void arena_keep(struct server *s, struct arena *a)
+{
+    arena_reset(a);
+    if (s->n_spare < SERVER_SPARE_ARENAS && a->total <= REQUEST_ARENA_MAX)
+        s->spare[s->n_spare++] = *a;
+    else
+        arena_fini(a);
 }
 
 void request_fini(struct request *r)
@@ -39,7 +52,7 @@ void request_fini(struct request *r)
     object_unref(r->current);
     object_unref(r->next);
     r->server->n_requests--;
-    arena_fini(&r->own_arena);
+    arena_keep(r->server, &r->own_arena);
     free(r);
 }
 

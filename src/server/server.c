@@ -97,6 +97,8 @@ void server_free(struct server *s)
         store_free(s->store);
     io_timer_free(s->ticker);
     discovery_forget(s);
+    while (s->n_spare)
+        arena_fini(&s->spare[--s->n_spare]);
     map_fini(&s->kind_by_plural);
     map_fini(&s->kind_by_name);
     vec_fini(&s->kinds);

@@ -16,6 +16,7 @@
 struct request;
 
 #define SERVER_RUNS_CACHED 256
+#define SERVER_SPARE_ARENAS 64
 
 enum verb {
     VERB_GET,
@@ -59,6 +60,8 @@ struct server {
     struct list watches; /* of requests, so that closing ends them */
     struct list clients;
     uint64_t n_requests;
+    struct arena spare[SERVER_SPARE_ARENAS]; /* of requests that have ended */
+    size_t n_spare;
     server_tap_fn *tap;
     void *tap_ctx;
     struct client *own; /* for what it does by itself */

@@ -157,7 +157,7 @@ static void value_loaded(struct object_home *h, const struct object *o)
 {
     struct sqlite_store *q = container_of(h, struct sqlite_store, home);
 
-    q->store.warm_bytes += object_rest(o).len;
+    store_warmed(&q->store, (struct object *)(uintptr_t)o);
     store_cool(&q->store);
 }
 

@@ -165,7 +165,7 @@ static void settle(struct store *s, struct op *op)
 
     object_set_home(op->next, home, op->row);
     if (home)
-        s->warm_bytes += object_rest(op->next).len;
+        store_warmed(s, op->next);
 }
 
 static void publish(struct store *s, struct op *op)
@@ -288,7 +288,7 @@ void store_unhook(struct store *s, void *ctx)
     }
 }
 
-/* ---- the warm cache: a clock hand over the index ---- */
+/* ---- the warm cache ---- */
 
 void store_load(struct store *s, struct rack *r, struct object *o)
 {
@@ -299,34 +299,32 @@ void store_load(struct store *s, struct rack *r, struct object *o)
     s->revision = MAX(s->revision, object_revision(o));
 }
 
-/* The object under the hand, which moves on; NULL where it only moved. */
-static struct object *hand_next(struct store *s)
+void store_warmed(struct store *s, struct object *o)
 {
-    if (s->hand_rack >= s->racks.len)
-        s->hand_rack = 0;
-    struct rack *r = s->racks.at[s->hand_rack];
-    if (s->hand_chunk >= r->chunks.len) {
-        s->hand_rack++;
-        s->hand_chunk = s->hand_at = 0;
-        return NULL;
+    if (s->warm_first > COOL_STEPS && s->warm_first > s->warm.len / 2) {
+        memmove(s->warm.at, s->warm.at + s->warm_first,
+                (s->warm.len - s->warm_first) * sizeof(*s->warm.at));
+        s->warm.len -= s->warm_first;
+        s->warm_first = 0;
     }
-    struct chunk *c = &r->chunks.at[s->hand_chunk];
-    if (s->hand_at >= c->len) {
-        s->hand_chunk++;
-        s->hand_at = 0;
-        return NULL;
-    }
-    return c->at[s->hand_at++];
+    vec_push(&s->warm, object_ref(o));
+    s->warm_bytes += object_rest(o).len;
 }
 
+/* Oldest first; one that was used since it came gets another round. One that was replaced
+ * meanwhile has no home any more, and is in nobody's books. */
 void store_cool(struct store *s)
 {
-    size_t limit = s->warm_limit;
-
-    for (size_t i = 0; s->warm_bytes > limit && i < COOL_STEPS; i++) {
-        struct object *o = hand_next(s);
-        if (o && object_home(o) == s->home)
-            s->warm_bytes -= MIN(s->warm_bytes, object_cool(o));
+    for (size_t i = 0; s->warm_bytes > s->warm_limit && i < COOL_STEPS; i++) {
+        if (s->warm_first == s->warm.len)
+            return;
+        struct object *o = s->warm.at[s->warm_first++];
+        size_t given = object_home(o) == s->home ? object_cool(o) : 0;
+        s->warm_bytes -= MIN(s->warm_bytes, given);
+        if (object_home(o) == s->home && object_is_warm(o))
+            vec_push(&s->warm, o);
+        else
+            object_unref(o);
     }
 }
 
@@ -357,6 +355,9 @@ void store_fini(struct store *s)
         op_free(op);
     }
     watches_fini(s);
+    for (size_t i = s->warm_first; i < s->warm.len; i++)
+        object_unref(s->warm.at[i]);
+    vec_fini(&s->warm);
     vec_each (i, &s->racks) {
         struct rack *r = s->racks.at[i];
         assert(list_empty(&r->watches));

@@ -86,7 +86,8 @@ struct store {
     /* values that are in memory and on disk */
     struct object_home *home;
     size_t warm_bytes, warm_limit, past_limit;
-    size_t hand_rack, hand_chunk, hand_at;
+    VEC(struct object *) warm; /* those, oldest first from warm_first on; our references */
+    size_t warm_first;
 };
 
 void store_init(struct store *s, struct io *io, const struct store_backend *backend);
@@ -101,6 +102,8 @@ void store_ready(struct store *s);
 void store_ready_later(struct store *s);
 /* Ops that are not ready will fail: puts from now on are judged against what is visible. */
 void store_forget_flights(struct store *s);
+/* An object's value came to the cache: in memory, and at home. */
+void store_warmed(struct store *s, struct object *o);
 /* Gives back values until the cache is in its bounds. */
 void store_cool(struct store *s);
 
