@@ -198,7 +198,7 @@ struct json cell_pod_status(struct arena *a, const struct json *o, struct instan
     if (word.len == 0)
         word = phase;
     struct str init = init_word(a, o);
-    if (init.len) {
+    if (init.len && !has_condition(o, S("Initialized"))) {
         word = init;
     } else {
         for (size_t i = json_len(list); i-- > 0;) {

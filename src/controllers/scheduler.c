@@ -17,6 +17,8 @@
 #include "schema/codec.h"
 
 #define SCHEDULER_NAME "default-scheduler"
+#define CLAIMS_MESSAGE                                                                         \
+    "it asks for devices by resourceClaims, and nothing allocates claims here yet"
 #define GATED_MESSAGE "Scheduling is blocked due to non-empty scheduling gates"
 
 struct scheduler {
@@ -138,6 +140,11 @@ static int reconcile(struct step *s, struct err *err)
         return 0; /* bound a moment ago: the watch will tell */
     if (pod->spec->scheduling_gates.len) {
         write_waiting(s, pod, S("SchedulingGated"), S(GATED_MESSAGE));
+        return 0;
+    }
+    if (pod->spec->resource_claims.len) { /* never without its devices */
+        if (write_waiting(s, pod, S("Unschedulable"), S(CLAIMS_MESSAGE)))
+            step_event(s, o, "Warning", "FailedScheduling", "%s", CLAIMS_MESSAGE);
         return 0;
     }
     struct sched_choice choice = sched_choose(sc->sched, s->arena, pod, NULL, NULL);

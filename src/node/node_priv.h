@@ -59,6 +59,7 @@ struct node_pod {
     struct object *object; /* the newest version that was seen */
     struct instant start_time;
     VEC(struct node_container) containers; /* init containers first */
+    struct arena sources_arena;            /* of what was read last */
     struct pod_source *sources;
     size_t n_sources, n_fetching;
     bool has_sources, has_volumes, is_gone, is_refused, has_told_image;

@@ -17,6 +17,8 @@
 #define MAX_ROUNDS 16 /* of starting what the last start made possible */
 #define PROBLEM_AGAIN_S 10
 #define ID_SCHEME "berth://"
+#define LAST_WORDS_LINES 80
+#define LAST_WORDS_BYTES 2048
 
 /* ---- ids ---- */
 
@@ -96,6 +98,7 @@ void node_pod_free(struct node_pod *p)
     map_del(&p->agent->by_uid, p->uid);
     object_unref(p->object);
     vec_fini(&p->containers);
+    arena_fini(&p->sources_arena);
     arena_fini(&p->arena);
     free(p);
 }
@@ -160,6 +163,18 @@ static struct container_end end_of(struct arena *a, const struct runtime_status 
     return e;
 }
 
+/* What a container that failed said last, where it asks for that. */
+static void add_last_words(struct node_pod *p, struct arena *a, const struct container *c,
+                           const struct node_container *nc, struct container_end *e)
+{
+    if (e->exit_code == 0 || e->message.len ||
+        !str_eqz(c->termination_message_policy, "FallbackToLogsOnError"))
+        return;
+    e->message = runtime_log_last(
+        a, node_log_path(a, p->agent, p->ns, p->name, p->uid, nc->name, nc->attempt),
+        LAST_WORDS_LINES, LAST_WORDS_BYTES);
+}
+
 static void see_container(struct node_pod *p, struct arena *a, const struct container *c,
                           struct instant now, struct container_seen *out)
 {
@@ -192,8 +207,10 @@ static void see_container(struct node_pod *p, struct arena *a, const struct cont
         out->at = s->state == RUNTIME_RUNNING    ? CONTAINER_RUNNING
                   : s->state == RUNTIME_STOPPING ? CONTAINER_STOPPING
                                                  : CONTAINER_ENDED;
-        if (s->state == RUNTIME_EXITED)
+        if (s->state == RUNTIME_EXITED) {
             out->end = end_of(a, s);
+            add_last_words(p, a, c, nc, &out->end);
+        }
     }
 }
 
@@ -244,8 +261,10 @@ struct starting {
 static void set_problem(struct node_pod *p, struct node_container *nc, struct str reason,
                         struct str message)
 {
-    nc->problem = str_copy(&p->arena, reason);
-    nc->problem_message = str_copy(&p->arena, message);
+    if (!str_eq(nc->problem, reason))
+        nc->problem = str_copy(&p->arena, reason);
+    if (!str_eq(nc->problem_message, message)) /* said again and again, it is kept once */
+        nc->problem_message = str_copy(&p->arena, message);
     nc->problem_until = instant_add(io_now(p->agent->io), span_s(PROBLEM_AGAIN_S));
 }
 
@@ -313,6 +332,8 @@ static void start(struct step *s, struct node_pod *p, const struct pod *pod,
     if (rc > 0) {
         ask_start(s, p, nc, &spec, attempt);
     } else if (rc < 0) {
+        if (!str_eqz(nc->problem_message, err.text) && !str_eqz(reason, "ContainerCreating"))
+            step_event(s, p->object, "Warning", "Failed", "%s", err.text);
         set_problem(p, nc, reason, str_from(err.text));
         step_again(s, span_s(PROBLEM_AGAIN_S));
     }

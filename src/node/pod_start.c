@@ -168,7 +168,7 @@ static void source_read(struct step *s, void *ctx, const struct client_answer *a
     if (!known)
         return;
     struct node_pod *p = *known;
-    take_source(&p->sources[which[1].len], answer->object, &p->arena);
+    take_source(&p->sources[which[1].len], answer->object, &p->sources_arena);
     if (answer->err && answer->err->code != ERR_NOT_FOUND)
         p->has_sources = false; /* the step failed, and comes back */
     if (--p->n_fetching == 0)
@@ -179,13 +179,14 @@ static void read_sources(struct preparing *x)
 {
     struct node_pod *p = x->p;
 
-    p->n_sources = pod_sources(&p->arena, x->pod, &p->sources);
+    arena_reset(&p->sources_arena);
+    p->n_sources = pod_sources(&p->sources_arena, x->pod, &p->sources);
     p->has_sources = true;
     p->sources_at = x->step->now;
     p->n_fetching = p->n_sources;
     for (size_t i = 0; i < p->n_sources; i++) {
         struct pod_source *s = &p->sources[i];
-        s->name = str_copy(&p->arena, s->name);
+        s->name = str_copy(&p->sources_arena, s->name);
         struct client_target t = {.kind = s->kind == SOURCE_SECRET ? &kind_secret
                                                                    : &kind_config_map,
                                   .ns = p->ns,

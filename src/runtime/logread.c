@@ -374,6 +374,31 @@ struct runtime_log *runtime_log_open(struct io *io, struct runtime *rt, struct s
     return l;
 }
 
+struct str runtime_log_last(struct arena *a, struct str log_path, int64_t lines, size_t bytes)
+{
+    struct buf out = buf_in(a, 256);
+    struct log_view view = {.left = -1};
+    scoped(close_fd) int fd = open(str_z(a, log_path), O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    struct str rest, line;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return (struct str){0};
+    int64_t start = log_tail_start(fd, st.st_size, true, &lines);
+    /* More than this cannot be shown: each record shows all but its prefix. */
+    start = MAX(start, st.st_size - (int64_t)(bytes + LOG_MAX_PIECE) * 2);
+    size_t room = (size_t)(st.st_size - start);
+    char *text = arena_raw(a, room + 1, 1);
+    ssize_t n = pread(fd, text, room, start);
+    rest = str_of(text, n > 0 ? (size_t)n : 0);
+    while (rest.len) {
+        str_cut(rest, '\n', &line, &rest);
+        struct log_record r = log_record_parse(line);
+        log_view_put(&view, &r, &out);
+    }
+    return str_slice(buf_str(&out), out.len > bytes ? out.len - bytes : 0, out.len);
+}
+
 void runtime_log_pause(struct runtime_log *l)
 {
     l->is_paused = true;

@@ -142,6 +142,8 @@ struct runtime_log;
 struct runtime_log *runtime_log_open(struct io *io, struct runtime *rt, struct str id,
                                      struct str log_path, const struct runtime_log_options *o,
                                      const struct runtime_log_events *events, void *ctx);
+/* The last lines of the newest file, at most `bytes` of them, at once: for a message. */
+struct str runtime_log_last(struct arena *a, struct str log_path, int64_t lines, size_t bytes);
 void runtime_log_pause(struct runtime_log *l);
 void runtime_log_resume(struct runtime_log *l);
 /* No callback follows. Accepts NULL. */

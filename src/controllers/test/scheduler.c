@@ -125,6 +125,8 @@ TEST(scheduler_leaves_alone)
         {"our own by name", "\"schedulerName\":\"default-scheduler\",", "bind p a; "        },
         {"a bound one",     "\"nodeName\":\"b\",",                      ""                  },
         {"a gated one",     "\"schedulingGates\":[{\"name\":\"g\"}],",  "patch Pod status; "},
+        {"one with claims", "\"resourceClaims\":[{\"name\":\"c\"}],",
+         "patch Pod status; create Event; "                                                 },
     };
 
     for (size_t i = 0; i < countof(cases); i++) {

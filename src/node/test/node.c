@@ -302,6 +302,22 @@ TEST(node_registers)
     close_world(&w);
 }
 
+TEST(node_last_words)
+{
+    struct world w;
+
+    open_world(&w);
+    start_agent(&w);
+    add_pod(&w, "p",
+            "\"command\":[\"sh\",\"-c\",\"echo oh; exit 2\"],\"terminationMessagePolicy\":"
+            "\"FallbackToLogsOnError\"",
+            "");
+    await(&w, &kind_pod, "p", "/status/phase", "Failed");
+    check_same(status(&w, "p", "/status/containerStatuses/0/state/terminated/message"),
+               S("oh\n"));
+    close_world(&w);
+}
+
 TEST(node_deletion)
 {
     struct world w;

@@ -246,6 +246,32 @@ TEST(log_disk_full)
     count_files(true);
 }
 
+TEST(log_last)
+{
+    static const struct {
+        const char *name, *text;
+        int64_t lines;
+        size_t bytes;
+        const char *want;
+    } cases[] = {
+        {"all of it",              "a\nb\n",     9, 99, "a\nb\n"},
+        {"the last line",          "a\nb\n",     1, 99, "b\n"   },
+        {"the last bytes",         "abc\ndef\n", 9, 3,  "ef\n"  },
+        {"without a last newline", "a\nb",       1, 99, "b"     },
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        scoped(arena_fini) struct arena a = {0};
+        test_case(cases[i].name);
+        make_dir();
+        write_pieces(&cases[i].text, 1, 0, 0);
+        check_samez(runtime_log_last(&a, str_from(path), cases[i].lines, cases[i].bytes),
+                    cases[i].want);
+        count_files(true);
+        check_int(runtime_log_last(&a, str_from(path), 1, 1).len, 0);
+    }
+}
+
 TEST(log_view)
 {
     static const struct {
