@@ -406,12 +406,48 @@ static bool fits_in_cycle(struct cycle *c, const struct entry *x)
     return fits;
 }
 
-static void charge(struct cycle *c, struct entry *x)
+/* Usage of one that does not start in this cycle. */
+static void hold(struct cycle *c, struct entry *x, quota_fr fr, int64_t amount)
+{
+    quota_add(&x->cq->node, fr, amount, &c->e->log);
+    vec_push_in(c->scratch, &c->held, (struct cycle_hold){x->cq, {fr, amount}});
+    c->is_unsafe |= amount < 0;
+}
+
+static void charge(struct cycle *c, struct entry *x, bool starts)
 {
     if (x->is_second_pass)
         return;
+    vec_each (i, &x->as->usage) {
+        struct quota_amount u = x->as->usage.at[i];
+        if (starts)
+            quota_add(&x->cq->node, u.fr, u.amount, &c->e->log);
+        else
+            hold(c, x, u.fr, u.amount);
+    }
+}
+
+/* The tree with victims taken out and their successors put in may have room that is not free
+ * yet. Who starts needs room beside all who hold quota now and all who start in this cycle. */
+static bool fits_now(struct cycle *c, const struct entry *x)
+{
+    size_t mark = quota_mark(&c->e->log);
+    bool fits = true;
+
+    if (x->as->mode != MODE_FIT || x->is_second_pass || (!c->taken.len && !c->is_unsafe))
+        return true;
+    vec_each (i, &c->held)
+        quota_add(&c->held.at[i].cq->node, c->held.at[i].amount.fr,
+                  amount_sub(0, c->held.at[i].amount.amount), &c->e->log);
+    if (x->slice)
+        snapshot_remove(c->e, x->slice);
     vec_each (i, &x->as->usage)
-        quota_add(&x->cq->node, x->as->usage.at[i].fr, x->as->usage.at[i].amount, &c->e->log);
+        fits &= x->as->usage.at[i].amount <=
+                MAX((int64_t)0, quota_available(&x->cq->node, x->as->usage.at[i].fr));
+    if (x->slice)
+        wl_holder(x->slice)->is_removed = false;
+    quota_undo(&c->e->log, mark);
+    return fits;
 }
 
 int64_t reserve_amount(const struct queue_cq *cq, quota_fr fr, int64_t usage, bool borrows)
@@ -436,8 +472,7 @@ static void reserve(struct cycle *c, struct entry *x)
         return;
     vec_each (i, &x->as->usage) {
         struct quota_amount u = x->as->usage.at[i];
-        quota_add(&x->cq->node, u.fr, reserve_amount(x->cq, u.fr, u.amount, x->as->borrow > 0),
-                  &c->e->log);
+        hold(c, x, u.fr, reserve_amount(x->cq, u.fr, u.amount, x->as->borrow > 0));
     }
 }
 
@@ -505,12 +540,13 @@ static void process_fitting(struct cycle *c, struct entry *x)
         x->victims.at[i].wl->extra->is_taken = true;
         vec_push_in(c->scratch, &c->taken, x->victims.at[i].wl);
     }
-    charge(c, x);
+    bool waits = x->as->mode == MODE_FIT && is_waiting_for_pods(c, x);
+    charge(c, x, x->as->mode == MODE_FIT && !waits);
     if (x->as->mode == MODE_PREEMPT) {
         issue_preemptions(c, x);
         return;
     }
-    if (is_waiting_for_pods(c, x)) {
+    if (waits) {
         finish_entry(x, OUTCOME_BLOCKED, REQUEUE_FAILED_AFTER_NOMINATION,
                      QUEUE_WAITING_FOR_PODS_READY, false);
         note(c, x, CAUSE_PODS_NOT_READY, S(""));
@@ -555,10 +591,10 @@ static void process(struct cycle *c, struct entry *x)
         finish_entry(x, OUTCOME_DEFERRED, REQUEUE_PENDING_PREEMPTION,
                      QUEUE_WAITING_FOR_PREEMPTED, false);
         note(c, x, CAUSE_OVERLAP, S(""));
-        charge(c, x);
+        charge(c, x, false);
     } else if (overlap) {
         skip(c, x, CAUSE_OVERLAP);
-    } else if (!fits) {
+    } else if (!fits || !fits_now(c, x)) {
         skip(c, x, CAUSE_LOST_RACE);
     } else {
         process_fitting(c, x);

@@ -3,6 +3,11 @@
 
 #include "queue/engine_priv.h"
 
+struct cycle_hold {
+    struct queue_cq *cq;
+    struct quota_amount amount;
+};
+
 struct cycle {
     struct queue_engine *e;
     struct arena *a;       /* of the plan */
@@ -12,6 +17,9 @@ struct cycle {
     entry_list entries;           /* those that got an assignment */
     entry_list done;              /* in the order in which they were processed */
     VEC(struct queue_wl *) taken; /* preempted so far */
+    /* In the tree for those that do not start now; is_unsafe: one of them is negative. */
+    VEC(struct cycle_hold) held;
+    bool is_unsafe;
     uint32_t n_admitted;
     struct { /* the last search of the running assignment: often asked for again */
         bool is_set;
