@@ -410,7 +410,10 @@ static bool fits_in_cycle(struct cycle *c, const struct entry *x)
 static void hold(struct cycle *c, struct entry *x, quota_fr fr, int64_t amount)
 {
     quota_add(&x->cq->node, fr, amount, &c->e->log);
-    vec_push_in(c->scratch, &c->held, (struct cycle_hold){x->cq, {fr, amount}});
+    vec_push_in(c->scratch, &c->held,
+                (struct cycle_hold){
+                    x->cq, {fr, amount}
+    });
     c->is_unsafe |= amount < 0;
 }
 

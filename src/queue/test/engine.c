@@ -23,7 +23,8 @@ TEST(one_cycle)
          "a1 "
          "a 4",                                                                                      "a1 preempting b1"       },
         {"no more than needed are preempted",
-         "flavor f|cq a quota 8 within LowerPriority|w s1 a 1 running|w s2 a 1 running|w big a 6 "
+         "flavor f|cq a quota 8 within LowerPriority|w s1 a 1 running|w s2 a 1 running|w big a "
+         "6 "
          "prio 1 running|w h a 6 prio 9",                                                            "h preempting big"       },
         {"equals are not preempted",
          "flavor f|cq a quota 4 within LowerPriority|w l1 a 4 running|w h a 1",                      "h no-victims"           },
