@@ -57,6 +57,10 @@ struct json_dups {
  * `dups` may be NULL. */
 const struct json *json_parse(struct arena *a, struct str text, struct json_dups *dups,
                               struct err *err);
+/* The same for the first of several values one after the other; *text becomes what follows it
+ * without leading white space. */
+const struct json *json_parse_next(struct arena *a, struct str *text, struct json_dups *dups,
+                                   struct err *err);
 /* A deep copy, strings and names included. */
 const struct json *json_copy(struct arena *a, const struct json *v);
 /* The same tree with every object's members in the order of their names (as Go writes maps).

@@ -400,30 +400,45 @@ static bool value(struct parser *p, struct json *out, const struct frame *up)
     }
 }
 
-const struct json *json_parse(struct arena *a, struct str text, struct json_dups *dups,
-                              struct err *err)
+static const struct json *parse(struct arena *a, struct str *text, struct json_dups *dups,
+                                bool is_whole, struct err *err)
 {
     struct parser p;
     struct json v;
     bool ok;
 
-    if (text.len > JSON_MAX_TEXT) {
-        err_set(err, ERR_LIMIT, "JSON of %zu bytes is over the limit of %zu", text.len,
+    if (text->len > JSON_MAX_TEXT) {
+        err_set(err, ERR_LIMIT, "JSON of %zu bytes is over the limit of %zu", text->len,
                 JSON_MAX_TEXT);
         return NULL;
     }
     p.arena = a, p.dups = dups, p.err = err, p.depth = 0;
-    p.start = p.at = text.at ? text.at : "";
-    p.end = p.at + text.len;
+    p.start = p.at = text->at ? text->at : "";
+    p.end = p.at + text->len;
     p.items = p.first_items, p.members = p.first_members;
     p.n_items = p.n_members = 0;
     p.cap_items = p.cap_members = STACK_FIRST;
     ok = value(&p, &v, NULL);
-    if (ok && skip_space(&p))
+    if (ok && skip_space(&p) && is_whole)
         ok = fail(&p, "after top-level value");
     if (p.items != p.first_items)
         free(p.items);
     if (p.members != p.first_members)
         free(p.members);
-    return ok ? json_new(a, v) : NULL;
+    if (!ok)
+        return NULL;
+    *text = str_of(p.at, (size_t)(p.end - p.at));
+    return json_new(a, v);
+}
+
+const struct json *json_parse(struct arena *a, struct str text, struct json_dups *dups,
+                              struct err *err)
+{
+    return parse(a, &text, dups, true, err);
+}
+
+const struct json *json_parse_next(struct arena *a, struct str *text, struct json_dups *dups,
+                                   struct err *err)
+{
+    return parse(a, text, dups, false, err);
 }

@@ -429,21 +429,29 @@ static bool read_stream(struct reader *r, struct yaml_docs *docs)
     }
 }
 
-/* JSON is mostly YAML, but for tabs; what begins like an object is tried as JSON first. */
+/* JSON is mostly YAML, but for tabs and for values that follow each other; what begins like an
+ * object is tried as JSON first. */
 static bool try_json(struct arena *a, struct str text, struct json_dups *dups,
                      struct yaml_docs *docs)
 {
     struct json_dups seen = {0};
+    struct yaml_docs found = {0};
     struct str rest = str_trim(text);
 
     if (rest.len == 0 || rest.at[0] != '{')
         return false;
-    const struct json *v = json_parse(a, rest, &seen, NULL);
-    if (!v || (seen.paths.len && !dups))
-        return false;
+    for (size_t line = 1; rest.len;) {
+        const char *from = rest.at;
+        const struct json *v = json_parse_next(a, &rest, &seen, NULL);
+        if (!v || (seen.paths.len && !dups) || found.list.len >= YAML_MAX_DOCS)
+            return false;
+        vec_push_in(a, &found.list, (struct yaml_doc){json_copy(a, v), line});
+        for (; from < rest.at; from++)
+            line += *from == '\n';
+    }
     if (dups)
         *dups = seen;
-    vec_push_in(a, &docs->list, (struct yaml_doc){json_copy(a, v), 1});
+    *docs = found;
     return true;
 }
 

@@ -1,6 +1,7 @@
 /* scalar.c - what a plain scalar means: YAML 1.1 as Kubernetes' tools resolve it */
 #include <math.h>
 
+#include "base/base64.h"
 #include "yaml/scalar_priv.h"
 
 #define NUMBER_MAX 512 /* bytes; a longer plain scalar is a text */
@@ -182,39 +183,6 @@ struct json yaml_resolve(struct str text)
 
 /* ---- tags ---- */
 
-static int base64_digit(char c)
-{
-    static const char digits[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *at = c ? strchr(digits, c) : NULL;
-
-    return at ? (int)(at - digits) : -1;
-}
-
-static bool decode_base64(struct arena *a, struct str text, struct json *out)
-{
-    struct buf b = buf_in(a, text.len);
-    uint32_t bits = 0;
-    int n = 0, pad = 0;
-
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.at[i];
-        int d = base64_digit(c);
-        if (c == '\n' || c == '\r' || c == ' ')
-            continue;
-        pad += c == '=';
-        if ((c != '=' && (d < 0 || pad)) || pad > 2)
-            return false;
-        bits = bits << 6 | (uint32_t)MAX(d, 0);
-        if (++n % 4)
-            continue;
-        for (int shift = 16; shift >= 8 * pad; shift -= 8)
-            buf_byte(&b, (char)(bits >> shift));
-    }
-    *out = json_of_str(buf_str(&b));
-    return n % 4 == 0;
-}
-
 bool yaml_resolve_tag(struct arena *a, struct str tag, struct str text, struct json *out)
 {
     struct str prefix = S("tag:yaml.org,2002:"), name = {0};
@@ -222,8 +190,12 @@ bool yaml_resolve_tag(struct arena *a, struct str tag, struct str text, struct j
     if (str_starts(tag, prefix))
         name = str_slice(tag, prefix.len, tag.len);
     *out = yaml_resolve(text);
-    if (str_eqz(name, "binary"))
-        return decode_base64(a, text, out);
+    if (str_eqz(name, "binary")) {
+        struct str bytes;
+        bool ok = base64_decode(a, text, &bytes);
+        *out = json_of_str(ok ? bytes : S(""));
+        return ok;
+    }
     if (str_eqz(name, "bool"))
         return out->type == JSON_BOOL;
     if (str_eqz(name, "null"))

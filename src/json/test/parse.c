@@ -111,6 +111,20 @@ TEST(json_parse_large_objects)
     check_samez(str_join(&a, dups.paths.at, dups.paths.len, S(" ")), "k0 k500");
 }
 
+TEST(json_parse_next)
+{
+    scoped(arena_fini) struct arena a = arena_sized(4096);
+    struct str text = S(" {\"a\":1}\n[2] 3 x");
+    struct err err = {0};
+
+    check_samez(json_text(&a, json_parse_next(&a, &text, NULL, &err)), "{\"a\":1}");
+    check_samez(json_text(&a, json_parse_next(&a, &text, NULL, &err)), "[2]");
+    check_samez(json_text(&a, json_parse_next(&a, &text, NULL, &err)), "3");
+    check_samez(text, "x");
+    check(!json_parse_next(&a, &text, NULL, &err));
+    check_samez(text, "x");
+}
+
 TEST(json_parse_limits)
 {
     scoped(arena_fini) struct arena a = arena_sized(1 << 16);

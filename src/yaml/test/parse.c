@@ -43,6 +43,7 @@ TEST(yaml_parse)
         {"a quoted << is a key",                       "{\"<<\": 1}",                                        "{\"<<\":1}"                                                                      },
         {"an empty value",                             "a:\nb: ~\n",                                         "{\"a\":null,\"b\":null}"                                                         },
         {"JSON with tabs",                             "{\n\t\"a\":\t1\n}",                                  "{\"a\":1}"                                                                       },
+        {"JSON values one after the other",            "{\"a\":1}\n{\"b\":2}",                               "{\"a\":1} | {\"b\":2}"                                                           },
         {"a byte order mark",
          "\xEF\xBB\xBF"
          "a: 1",                                                                                             "{\"a\":1}"                                                                       },
