@@ -80,7 +80,8 @@ int field_selector_parse(struct arena *a, struct str text, struct field_selector
         struct field_term t = {0};
         if (read_part(a, text, parts.at[i], &t, err) < 0)
             return -1;
-        vec_push_in(a, &terms, t);
+        if (t.field.len || t.value.len) /* `=` alone asks for nothing */
+            vec_push_in(a, &terms, t);
     }
     *out = (struct field_selector){terms.at, terms.len};
     return 0;

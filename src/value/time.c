@@ -106,7 +106,7 @@ static bool take_zone(struct cursor *c, int *seconds)
     if (!take(c, '+') && !take(c, '-'))
         return false;
     int hours = take_number(c, 2, 2), minutes = take(c, ':') ? take_number(c, 2, 2) : -1;
-    if (hours < 0 || hours > 24 || minutes < 0 || minutes >= 60)
+    if (hours < 0 || hours > 24 || minutes < 0 || minutes > 60) /* as Go does */
         return false;
     *seconds = (hours * 60 + minutes) * (is_west ? -60 : 60);
     return true;

@@ -120,6 +120,7 @@ TEST(field_selector)
     } cases[] = {
         {"everything",              "",                                "",                                                     true },
         {"one field",               "metadata.name==x",                "metadata.name=x",                                      false},
+        {"signs alone ask nothing", "=,!=",                            "",                                                     true },
         {"an escaped comma",        "metadata.name=a\\,b",             "metadata.name=a\\,b",                                  true },
         {"what is absent is empty", "spec.nodeName=,metadata.name!=x",
          "metadata.name!=x,spec.nodeName=",                                                                                    true },
@@ -144,7 +145,7 @@ TEST(field_selector)
         check_samez(rc < 0 ? err_str(&err) : field_selector_text(&a, &s), cases[i].want);
         if (rc == 0)
             check_int(field_selector_matches(&s, get_field, object), cases[i].matches);
-        if (i == 2)
+        if (i == 3)
             check(field_selector_exact(&s, S("metadata.name"), &value) &&
                   str_eqz(value, "a,b"));
     }
