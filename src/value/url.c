@@ -1,6 +1,8 @@
 /* url.c - URLs, as Go's net/url reads them */
 #include "value/url.h"
 
+#include "value/ip.h"
+
 static int hex(char c)
 {
     return c >= '0' && c <= '9'   ? c - '0'
@@ -98,6 +100,14 @@ static bool is_port(struct str s)
     return true;
 }
 
+/* What stands between brackets: IPv6, a zone behind "%25". */
+static bool is_ip_literal(struct arena *a, struct str s)
+{
+    struct ip ip;
+
+    return url_unescape(a, s, false, &s) && ip_parse(s, &ip, NULL) == 0 && ip.family == 6;
+}
+
 static int read_host(struct arena *a, struct str text, struct str host, struct url *u,
                      struct err *err)
 {
@@ -111,6 +121,9 @@ static int read_host(struct arena *a, struct str text, struct str host, struct u
     } else if (end != STR_NONE) {
         port = str_slice(host, end, host.len);
     }
+    size_t open = str_rindex(host, '[');
+    if (open != STR_NONE && (open > 0 || !is_ip_literal(a, str_slice(host, 1, end))))
+        return bad(err, text, "invalid IP-literal", (struct str){0});
     if (!is_port(port))
         return bad(err, text, "invalid port after host", port);
     for (size_t i = 0; i < host.len; i++) {
@@ -143,7 +156,23 @@ static int read_authority(struct arena *a, struct str text, struct str authority
             !is_one_of(u->userinfo.at[i], ":!$&'()*+,;=%@"))
             return err_set(err, ERR_SYNTAX, "parse \"%.*s\": net/url: invalid userinfo",
                            (int)MIN(text.len, (size_t)160), text.at);
+    if (bad_escape(u->userinfo).len)
+        return bad(err, text, "invalid URL escape", bad_escape(u->userinfo));
     return read_host(a, text, host, u, err);
+}
+
+/* Go reads a URL twice: first as one without a fragment. A '#' inside of the authority is part
+ * of the host then, and breaks it. */
+static bool has_hash_in_authority(struct str text, struct str scheme)
+{
+    struct str rest = str_slice(text, scheme.len + 1, text.len);
+
+    if (scheme.len == 0 || !str_starts(rest, S("//")))
+        return false;
+    for (size_t i = 2; i < rest.len && rest.at[i] != '/' && rest.at[i] != '?'; i++)
+        if (rest.at[i] == '#')
+            return true;
+    return false;
 }
 
 int url_parse(struct arena *a, struct str text, struct url *out, struct err *err)
@@ -159,19 +188,27 @@ int url_parse(struct arena *a, struct str text, struct url *out, struct err *err
             return bad(err, text, "net/url: invalid control character in URL", (struct str){0});
     if (text.len == 0)
         return bad(err, text, "empty url", (struct str){0});
+    if (str_eq(text, S("*"))) {
+        *out = (struct url){.path = text};
+        return 0;
+    }
     u.has_fragment = str_cut(text, '#', &rest, &u.fragment);
     if (!take_scheme(&rest, &u.scheme))
         return bad(err, text, "missing protocol scheme", (struct str){0});
+    if (has_hash_in_authority(text, u.scheme))
+        return bad(err, text, "invalid character in host name", S("#"));
     u.scheme = str_lower(a, u.scheme);
     u.has_query = str_cut(rest, '?', &rest, &u.query);
     if (!str_starts(rest, S("/"))) {
         if (u.scheme.len == 0)
             return bad(err, text, "invalid URI for request", (struct str){0});
+        if ((broken = bad_escape(u.fragment)).len)
+            return bad(err, text, "invalid URL escape", broken);
         u.opaque = rest;
         *out = u;
         return 0;
     }
-    if (u.scheme.len && str_starts(rest, S("//"))) {
+    if (str_starts(rest, S("//")) && (u.scheme.len || !str_starts(rest, S("///")))) {
         struct str authority = str_slice(rest, 2, rest.len);
         size_t slash = str_index(authority, '/');
         rest = slash == STR_NONE ? S("") : str_slice(authority, slash, authority.len);
@@ -207,30 +244,38 @@ struct str url_port(const struct url *u)
     return str_slice(u->host, port_at(u) + 1, u->host.len);
 }
 
-/* May stand in a path without an escape: what Go would encode by itself, and what it leaves
- * alone where the writer did. */
-static bool is_plain_in_path(char c, bool as_written)
-{
-    return is_unreserved(c) || is_one_of(c, "$&+,/:;=@") ||
-           (as_written && is_one_of(c, "!'()*[]%"));
-}
+/* Which bytes a part of a URL holds as they are: `plain` beside the unreserved ones, and
+ * `kept` where the writer left them alone. */
+struct url_part {
+    const char *plain, *kept;
+};
+static const struct url_part path_part = {"$&+,/:;=@", "!'()*[]%"};
+static const struct url_part fragment_part = {"$&+,/:;=?@!()*", "'[]%"};
+static const struct url_part user_part = {"$&+,;=", ""};
 
-struct str url_escaped_path(struct arena *a, const struct url *u)
+/* As it was written where that is proper, else decoded and encoded again. */
+static struct str escaped(struct arena *a, struct str s, const struct url_part *part)
 {
-    struct buf b = buf_in(a, u->path.len + 1);
+    struct buf b = buf_in(a, s.len + 1);
     struct str decoded;
-    bool is_fine = true;
+    bool is_fine = part->kept[0] != 0;
 
-    for (size_t i = 0; i < u->path.len; i++)
-        is_fine = is_fine && is_plain_in_path(u->path.at[i], true);
-    if (is_fine || !url_unescape(a, u->path, false, &decoded))
-        return u->path;
+    for (size_t i = 0; i < s.len; i++)
+        is_fine = is_fine && (is_unreserved(s.at[i]) || is_one_of(s.at[i], part->plain) ||
+                              is_one_of(s.at[i], part->kept));
+    if (is_fine || !url_unescape(a, s, false, &decoded))
+        return s;
     for (size_t i = 0; i < decoded.len; i++)
-        if (is_plain_in_path(decoded.at[i], false))
+        if (is_unreserved(decoded.at[i]) || is_one_of(decoded.at[i], part->plain))
             buf_byte(&b, decoded.at[i]);
         else
             buf_printf(&b, "%%%02X", (unsigned char)decoded.at[i]);
     return buf_str(&b);
+}
+
+struct str url_escaped_path(struct arena *a, const struct url *u)
+{
+    return escaped(a, u->path, &path_part);
 }
 
 struct str_map url_query(struct arena *a, const struct url *u)
@@ -249,16 +294,30 @@ struct str_map url_query(struct arena *a, const struct url *u)
     return (struct str_map){v.at, v.len};
 }
 
+static void write_userinfo(struct buf *b, struct arena *a, struct str userinfo)
+{
+    struct str user, password;
+    bool has_password = str_cut(userinfo, ':', &user, &password);
+
+    buf_add(b, escaped(a, user, &user_part));
+    if (has_password) {
+        buf_byte(b, ':');
+        buf_add(b, escaped(a, password, &user_part));
+    }
+    buf_byte(b, '@');
+}
+
 struct str url_text(struct arena *a, const struct url *u)
 {
     struct buf b = buf_in(a, 128);
 
     if (u->scheme.len)
         buf_printf(&b, "%.*s:", STR_ARG(u->scheme));
-    if (u->has_authority)
+    if (u->has_authority && (u->host.len || u->path.len || u->has_userinfo) &&
+        (u->scheme.len || u->host.len || u->has_userinfo))
         buf_add(&b, S("//"));
     if (u->has_userinfo)
-        buf_printf(&b, "%.*s@", STR_ARG(u->userinfo));
+        write_userinfo(&b, a, u->userinfo);
     for (size_t i = 0; i < u->host.len; i++)
         if ((unsigned char)u->host.at[i] >= 0x80 || u->host.at[i] == '%')
             buf_printf(&b, "%%%02X", (unsigned char)u->host.at[i]);
@@ -268,7 +327,7 @@ struct str url_text(struct arena *a, const struct url *u)
     buf_add(&b, url_escaped_path(a, u));
     if (u->has_query)
         buf_printf(&b, "?%.*s", STR_ARG(u->query));
-    if (u->has_fragment && u->fragment.len)
-        buf_printf(&b, "#%.*s", STR_ARG(u->fragment));
+    if (u->fragment.len)
+        buf_printf(&b, "#%.*s", STR_ARG(escaped(a, u->fragment, &fragment_part)));
     return buf_str(&b);
 }

@@ -121,7 +121,7 @@ TEST(url_parse)
         {"https://a.b:80/x y?q=1#f", "https",  "a.b:80",     "a.b", "80",   "/x%20y"},
         {"HTTP://u:p@[::1]:8080",    "http",   "[::1]:8080", "::1", "8080", ""      },
         {"/a/b",                     "",       "",           "",    "",     "/a/b"  },
-        {"//a/b",                    "",       "",           "",    "",     "//a/b" },
+        {"//a/b",                    "",       "a",          "a",   "",     "/b"    },
         {"mailto:x@y",               "mailto", "",           "",    "",     ""      },
         {"http://h/a%2Fb",           "http",   "h",          "h",   "",     "/a%2Fb"},
         {"http://h:/",               "http",   "h:",         "h",   "",     "/"     },
@@ -145,14 +145,18 @@ TEST(url_errors)
     static const struct {
         const char *text, *want;
     } cases[] = {
-        {"a/b",          "parse \"a/b\": invalid URI for request"},
-        {"",             "parse \"\": empty url"                 },
-        {":x",           "parse \":x\": missing protocol scheme" },
-        {"http://h:8x/", "invalid port after host \":8x\""       },
-        {"http://[::1/", "missing ']' in host"                   },
-        {"/a%zz",        "invalid URL escape \"%zz\""            },
-        {"http://a b/",  "invalid character in host name \" \""  },
-        {"/a\n",         "invalid control character"             },
+        {"a/b",               "parse \"a/b\": invalid URI for request"},
+        {"",                  "parse \"\": empty url"                 },
+        {":x",                "parse \":x\": missing protocol scheme" },
+        {"http://h:8x/",      "invalid port after host \":8x\""       },
+        {"http://[::1/",      "missing ']' in host"                   },
+        {"/a%zz",             "invalid URL escape \"%zz\""            },
+        {"http://h[x/",       "invalid IP-literal"                    },
+        {"http://[1.2.3.4]/", "invalid IP-literal"                    },
+        {"http://h#f",        "invalid character in host name \"#\""  },
+        {"http://%zz@h/",     "invalid URL escape"                    },
+        {"http://a b/",       "invalid character in host name \" \""  },
+        {"/a\n",              "invalid control character"             },
     };
     scoped(arena_fini) struct arena a = arena_sized(4096);
 
@@ -162,6 +166,29 @@ TEST(url_errors)
         test_case(cases[i].text);
         check_int(url_parse(&a, str_from(cases[i].text), &u, &err), -1);
         check_err(&err, ERR_SYNTAX, cases[i].want);
+    }
+}
+
+TEST(url_text)
+{
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"HTTP://h/a b",  "http://h/a%20b" },
+        {"http://a*:b@h", "http://a%2A:b@h"},
+        {"//h/p",         "//h/p"          },
+        {"/p##",          "/p#%23"         },
+        {"http:/p",       "http:/p"        },
+        {"*",             "*"              },
+        {"/p?",           "/p?"            },
+    };
+    scoped(arena_fini) struct arena a = arena_sized(4096);
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct url u = {0};
+        test_case(cases[i].text);
+        check_int(url_parse(&a, str_from(cases[i].text), &u, NULL), 0);
+        check_samez(url_text(&a, &u), cases[i].want);
     }
 }
 
