@@ -337,6 +337,7 @@ static const struct conf_file files[] = {
     {"rbac",             rbac_case,             NULL},
     {"node-authorizer",  node_authorizer_case,  NULL},
     {"server",           http_server_case,      NULL},
+    {"controllers",      http_controllers_case, NULL},
 };
 
 const struct conf_suite suite_http = {

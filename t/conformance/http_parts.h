@@ -6,3 +6,5 @@ struct json;
 
 /* http_server.c: a conversation with a whole server. */
 void http_server_case(struct conf *t, const struct json *c);
+/* The same with controllers running and no node: the requests play its part. */
+void http_controllers_case(struct conf *t, const struct json *c);
