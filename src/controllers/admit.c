@@ -304,6 +304,7 @@ static struct str victim_message(struct arena *a, const struct queue_decision *d
         [IN_COHORT_RECLAMATION] = "reclamation within the cohort",
         [IN_COHORT_FAIR_SHARING] = "Fair Sharing within the cohort",
         [IN_COHORT_BORROWING] = "reclamation within the cohort while borrowing",
+        [FLAVOR_MIGRATION] = "migration to a more favorable flavor",
     };
 
     (void)d;
@@ -325,10 +326,12 @@ static void write_eviction(struct admit *ad, const struct queue_decision *d,
     struct str message = victim_message(a, d, v, preemptor);
     struct str reason = queue_victim_reason_text(v->reason);
     w->preemptor = str_copy(a, d->key);
-    workload_set_condition(&e, S("Preempted"), true, reason, message);
-    workload_evict_edit(&e, S("Preempted"), message, S(""));
+    bool is_preempted = v->reason != FLAVOR_MIGRATION;
+    if (is_preempted)
+        workload_set_condition(&e, S("Preempted"), true, reason, message);
+    workload_evict_edit(&e, is_preempted ? S("Preempted") : reason, message, S(""));
     w->event_type = S("Normal");
-    w->event = S("EvictedDueToPreempted");
+    w->event = is_preempted ? S("EvictedDueToPreempted") : S("EvictedDueToFlavorMigration");
     w->note = message;
     send(w, &e, true);
 }

@@ -512,16 +512,15 @@ static void skip(struct cycle *c, struct entry *x, enum queue_cause_code code)
         x->cq->counter.skipped++;
 }
 
-static void issue_preemptions(struct cycle *c, struct entry *x)
+static void issue_preemptions(struct entry *x, enum queue_outcome outcome,
+                              enum queue_requeue requeue)
 {
-    finish_entry(x, OUTCOME_PREEMPTING, REQUEUE_PENDING_PREEMPTION, QUEUE_WAITING_FOR_PREEMPTED,
-                 false);
+    finish_entry(x, outcome, requeue, QUEUE_WAITING_FOR_PREEMPTED, false);
     vec_each (i, &x->victims) {
         struct wl_extra *v = x->victims.at[i].wl->extra;
         x->victims.at[i].is_under_way = v->was_asked || (v->flags & WL_EVICTED);
         v->was_asked = true;
     }
-    (void)c;
 }
 
 static bool gate_is_closed(const struct cycle *c, const struct entry *x)
@@ -544,9 +543,10 @@ static void process_fitting(struct cycle *c, struct entry *x)
         vec_push_in(c->scratch, &c->taken, x->victims.at[i].wl);
     }
     bool waits = x->as->mode == MODE_FIT && is_waiting_for_pods(c, x);
-    charge(c, x, x->as->mode == MODE_FIT && !waits);
+    struct queue_wl *worse = x->as->mode == MODE_FIT ? variant_sibling(c->e, x, false) : NULL;
+    charge(c, x, x->as->mode == MODE_FIT && !waits && !worse);
     if (x->as->mode == MODE_PREEMPT) {
-        issue_preemptions(c, x);
+        issue_preemptions(x, OUTCOME_PREEMPTING, REQUEUE_PENDING_PREEMPTION);
         return;
     }
     if (waits) {
@@ -555,12 +555,24 @@ static void process_fitting(struct cycle *c, struct entry *x)
         note(c, x, CAUSE_PODS_NOT_READY, S(""));
         return;
     }
+    if (worse) {
+        vec_push_in(c->scratch, &x->victims, (struct victim){worse, FLAVOR_MIGRATION, false});
+        issue_preemptions(x, OUTCOME_REPLACING, REQUEUE_PENDING_MIGRATION);
+        return;
+    }
     finish_entry(x, OUTCOME_ADMITTED, REQUEUE_GENERIC, QUEUE_NONE, false);
     c->n_admitted++;
 }
 
 static void process(struct cycle *c, struct entry *x)
 {
+    if (variant_sibling(c->e, x, true) ||
+        (x->cq->spec.keeps_first && variant_sibling(c->e, x, false))) {
+        finish_entry(x, OUTCOME_SKIPPED, REQUEUE_FAILED_AFTER_NOMINATION,
+                     QUEUE_WAITING_FOR_QUOTA, gate(c->e, QUEUE_GATE_KEEP_PROGRESS));
+        note(c, x, CAUSE_VARIANT, S(""));
+        return;
+    }
     bool fits = fits_in_cycle(c, x), recomputed = false;
 
     if (overlaps(c, x) && gate(c->e, QUEUE_GATE_RECOMPUTE_OVERLAP)) {

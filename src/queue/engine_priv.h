@@ -586,6 +586,10 @@ typedef VEC(struct entry *) entry_list;
 
 /* Sorts for classical processing. */
 void order_classical(struct queue_engine *e, entry_list *entries);
+/* variant.c: the variant of the same parent that holds quota on a more (or a less) favorable
+ * flavor; NULL without one, and for what is no variant. */
+struct queue_wl *variant_sibling(struct queue_engine *e, const struct entry *x, bool is_better);
+
 /* The next one of the fair-sharing tournament, taken out of the list; NULL at its end. */
 struct entry *order_fair_next(struct queue_engine *e, entry_list *entries);
 /* Would a go before b at this node? */

@@ -253,6 +253,9 @@ void queue_load_cq(struct arena *a, const struct json *o, struct queue_cq_spec *
         .weight = load_weight(a, spec),
         .uses_afs = str_eq(json_str(json_path(spec, "admissionScope", "admissionMode", NULL)),
                            S("UsageBasedAdmissionFairSharing")),
+        .keeps_first = str_eq(
+            json_str(json_path(spec, "concurrentAdmissionPolicy", "migration", "mode", NULL)),
+            S("RetainFirstAdmission")),
         .digest = spec ? str_digest(json_text(a, spec)) : 1,
     };
     out->groups = load_groups(a, json_getz(spec, "resourceGroups"), &out->n_groups);
@@ -678,6 +681,19 @@ static uint32_t parked_digest(struct arena *a, const struct json *wl)
     return (uint32_t)(h ^ h >> 32);
 }
 
+/* The Workload that owns it. */
+static struct str parent_of(const struct json *wl)
+{
+    const struct json *owners = json_path(wl, "metadata", "ownerReferences", NULL);
+
+    json_each (i, owners) {
+        const struct json *o = json_at(owners, i);
+        if (str_eq(json_str(json_getz(o, "kind")), S("Workload")))
+            return json_str(json_getz(o, "name"));
+    }
+    return S("");
+}
+
 void queue_load_workload(struct arena *a, const struct json *wl, const struct queue_loader *l,
                          struct queue_workload_spec *out)
 {
@@ -707,6 +723,8 @@ void queue_load_workload(struct arena *a, const struct json *wl, const struct qu
     if (out->flags & WL_RESERVED)
         out->reserved_at =
             time_of(json_getz(condition_of(wl, "QuotaReserved"), "lastTransitionTime"));
+    if (out->allowed_flavors.len)
+        out->parent = parent_of(wl);
     json_each (i, podsets)
         load_podset(a, wl, l, i, &ps[i], out);
     load_admission(a, wl, l, out);

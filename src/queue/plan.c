@@ -180,12 +180,13 @@ static struct queue_decision decision_of(struct cycle *c, struct entry *x)
         d.n_podsets = x->as->n_podsets;
     }
     struct queue_victim *victims = arena_array(a, struct queue_victim, x->victims.len);
-    vec_each (i, &x->victims)
+    bool has_victims = x->outcome == OUTCOME_PREEMPTING || x->outcome == OUTCOME_REPLACING;
+    for (size_t i = 0; has_victims && i < x->victims.len; i++)
         victims[i] = (struct queue_victim){
             wl_key(a, x->victims.at[i].wl), x->victims.at[i].wl->extra->holds->name,
             x->victims.at[i].reason, x->victims.at[i].is_under_way};
     d.victims = victims;
-    d.n_victims = x->victims.len;
+    d.n_victims = has_victims ? x->victims.len : 0;
     if (x->slice)
         d.replaces = wl_key(a, x->slice);
     view_causes(a, x, &d);

@@ -146,7 +146,8 @@ struct queue_cq_spec {
     int32_t threshold; /* borrowWithinCohort.maxPriorityThreshold */
     enum queue_stop stop;
     double weight;
-    bool uses_afs; /* admissionScope.admissionMode UsageBasedAdmissionFairSharing */
+    bool uses_afs;    /* admissionScope.admissionMode UsageBasedAdmissionFairSharing */
+    bool keeps_first; /* concurrent admission: no variant replaces an admitted one */
     const struct queue_check_ref *checks;
     size_t n_checks;
     uint64_t digest; /* of the whole spec: a flush is due when it changes */
@@ -401,7 +402,8 @@ enum queue_victim_reason {
     IN_CLUSTER_QUEUE,
     IN_COHORT_RECLAMATION,
     IN_COHORT_FAIR_SHARING,
-    IN_COHORT_BORROWING
+    IN_COHORT_BORROWING,
+    FLAVOR_MIGRATION, /* a variant, for a more favorable one: no preemption */
 };
 struct str queue_victim_reason_text(enum queue_victim_reason r);
 

@@ -28,6 +28,7 @@ struct str queue_victim_reason_text(enum queue_victim_reason r)
         [IN_COHORT_RECLAMATION] = S_INIT("InCohortReclamation"),
         [IN_COHORT_FAIR_SHARING] = S_INIT("InCohortFairSharing"),
         [IN_COHORT_BORROWING] = S_INIT("InCohortReclaimWhileBorrowing"),
+        [FLAVOR_MIGRATION] = S_INIT("FlavorMigration"),
     };
     return r < countof(texts) ? texts[r] : S("");
 }
@@ -207,6 +208,8 @@ struct str queue_message(struct arena *a, enum queue_outcome outcome,
     case OUTCOME_PREEMPTING:
         buf_printf(&b, ". Pending the preemption of %zu workload(s)", n_victims);
         break;
+    case OUTCOME_REPLACING:
+        return S("Waiting for a less favorable variant to stop");
     case OUTCOME_DEFERRED:
         return S("Workload has overlapping preemption targets with another workload, but will "
                  "fit after these preemptions complete");

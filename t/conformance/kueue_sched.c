@@ -382,6 +382,12 @@ static void write_evictions(struct sched *s, const struct queue_decision *d)
         size_t at = sched_find(s, v->key);
         if (v->is_under_way || at == SIZE_MAX)
             continue;
+        if (v->reason == FLAVOR_MIGRATION) {
+            sched_store(s, queue_status_evicted(a, s->store.at[at], S("FlavorMigration"),
+                                                S("migrated"), S(""), s->now));
+            event(s, v->key, S("EvictedDueToFlavorMigration"), "Normal");
+            continue;
+        }
         struct str message = queue_preempted_message(
             a, S(""), S(""), v->reason, queue_path(s->e, a, d->cq), queue_path(s->e, a, v->cq));
         sched_store(s, queue_status_preempted(a, s->store.at[at], v->reason, message, s->now));
@@ -404,7 +410,7 @@ void sched_cycle(struct sched *s)
             write_admission(s, d, at);
             continue;
         }
-        if (d->outcome == OUTCOME_PREEMPTING)
+        if (d->outcome == OUTCOME_PREEMPTING || d->outcome == OUTCOME_REPLACING)
             write_evictions(s, d);
         s->store.at[at] =
             queue_status_decided(s->t->arena, s->store.at[at], d, &s->loader, s->now);

@@ -142,7 +142,7 @@ static inline void box_cq(struct box *b, struct str line)
 static inline void box_workload(struct box *b, struct str line)
 {
     struct str name = box_word(&line), cq = box_word(&line), cpu = box_word(&line);
-    struct str prio = S("0"), status = S("");
+    struct str prio = S("0"), status = S(""), only, variant = S("");
     int minute = (int)(b->created / 60 % 60), second = (int)(b->created % 60);
 
     box_option(line, "prio", &prio);
@@ -155,16 +155,22 @@ static inline void box_workload(struct box *b, struct str line)
             "\"True\",\"lastTransitionTime\":\"2025-12-31T00:%02d:%02dZ\"},{\"type\":"
             "\"Admitted\",\"status\":\"True\"}]}",
             STR_ARG(cq), STR_ARG(cpu), minute, second);
+    if (box_option(line, "only", &only)) /* a variant of workload x for this flavor */
+        variant = str_printf(
+            &b->a,
+            ",\"annotations\":{\"kueue.x-k8s.io/workload-allowed-resource-flavors\":\"%.*s\"},"
+            "\"ownerReferences\":[{\"kind\":\"Workload\",\"name\":\"x\"}]",
+            STR_ARG(only));
     box_put(b,
             str_printf(&b->a,
                        "{\"kind\":\"Workload\",\"metadata\":{\"name\":\"%.*s\",\"namespace\":"
                        "\"ns\",\"uid\":\"%.*s\",\"creationTimestamp\":"
-                       "\"2025-12-31T00:%02d:%02dZ\"},\"spec\":{\"queueName\":\"lq-%.*s\","
+                       "\"2025-12-31T00:%02d:%02dZ\"%.*s},\"spec\":{\"queueName\":\"lq-%.*s\","
                        "\"priority\":%.*s,\"podSets\":[{\"name\":\"main\",\"count\":1,"
                        "\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{"
                        "\"requests\":{\"cpu\":\"%.*s\"}}}]}}}]}%.*s}",
-                       STR_ARG(name), STR_ARG(name), minute, second, STR_ARG(cq), STR_ARG(prio),
-                       STR_ARG(cpu), STR_ARG(status)));
+                       STR_ARG(name), STR_ARG(name), minute, second, STR_ARG(variant),
+                       STR_ARG(cq), STR_ARG(prio), STR_ARG(cpu), STR_ARG(status)));
     b->created++;
 }
 

@@ -58,3 +58,22 @@ TEST(a_too_big_head_does_not_starve_others)
     check(!queue_has_heads(b.e, NOW, &next));
     box_close(&b);
 }
+
+TEST(a_more_favorable_variant_replaces_the_other)
+{
+    struct box b = {.config.gates =
+                        QUEUE_GATES_DEFAULT | 1u << QUEUE_GATE_CONCURRENT_ADMISSION};
+
+    box_open(&b);
+    box_add(&b, "flavor f|flavor g|cq a quota 4 second 4|w o a 4 running|w xf a 3 only f|"
+                "w xg a 3 only g");
+    check_samez(box_run(&b), "xf no-victims");
+    check_samez(box_run(&b), "xg admitted on g");
+    box_add(&b, "done o");
+    check_samez(box_run(&b), "xf replacing xg");
+    box_add(&b, "done xg");
+    check_samez(box_run(&b), "xf admitted");
+    box_add(&b, "w xg a 3 only g");
+    check_samez(box_run(&b), "xg skipped");
+    box_close(&b);
+}
