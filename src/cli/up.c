@@ -184,6 +184,19 @@ static int listen_all(struct up *u)
                       kubeconfig_text(&u->arena, &config), &u->err);
 }
 
+static void answer_metrics(void *ctx, struct http_request *q,
+                           const struct server_about *about unused)
+{
+    static const struct http_header headers[] = {
+        {S_INIT("content-type"), S_INIT("text/plain; version=0.0.4; charset=utf-8")}
+    };
+    struct up *u = ctx;
+    struct buf out = {0};
+
+    controllers_metrics(u->controllers, &out);
+    http_respond_buf(q, 200, headers, countof(headers), &out);
+}
+
 static int start_controllers(struct up *u)
 {
     struct controllers_config config = {.names = str_from(cli_value(u->args, "controllers"))};
@@ -191,7 +204,11 @@ static int start_controllers(struct up *u)
     u->client = server_client(u->server, &server_berth);
     u->control = control_new(u->io, u->client, S("berth"));
     u->controllers = controllers_start(u->control, &config, &u->err);
-    return u->controllers ? 0 : -1;
+    if (!u->controllers)
+        return -1;
+    server_mount(u->server, &(struct server_mount){
+                                .path = S("/metrics"), .handle = answer_metrics, .ctx = u});
+    return 0;
 }
 
 static void hollow_made(void *ctx, const struct err *err)

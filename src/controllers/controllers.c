@@ -88,3 +88,11 @@ void controllers_free(struct controllers *cs)
     free(cs->states);
     free(cs);
 }
+
+void controllers_metrics(struct controllers *cs, struct buf *out)
+{
+    for (size_t i = 0; i < controller_n_rows; i++) {
+        if (cs->states[i] && controller_rows[i].start == kueue_start)
+            kueue_metrics(cs->states[i], out);
+    }
+}

@@ -21,6 +21,9 @@ struct controllers *controllers_start(struct control *c,
 /* After control_free(). Accepts NULL. */
 void controllers_free(struct controllers *cs);
 
+/* How the queues do, in Prometheus' text; nothing where they are off. */
+void controllers_metrics(struct controllers *cs, struct buf *out);
+
 /* The rows, for help and discovery. */
 struct controller_row {
     const char *name;

@@ -18,6 +18,7 @@ void ttl_free(void *state);
 
 void *kueue_start(struct control *c);
 void kueue_free(void *state);
+void kueue_metrics(void *state, struct buf *out);
 /* Parts of the one above. */
 void *job_workload_start(struct control *c);
 void job_workload_free(void *state);

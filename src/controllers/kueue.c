@@ -2,6 +2,7 @@
 #include "controllers/controllers_priv.h"
 
 #include "controllers/admit.h"
+#include "controllers/metrics.h"
 #include "controllers/workload.h"
 
 struct kueue {
@@ -9,6 +10,7 @@ struct kueue {
     struct queue_status *status;
     struct workloads *workloads;
     void *jobs;
+    struct metrics *metrics;
 };
 
 void *kueue_start(struct control *c)
@@ -19,6 +21,7 @@ void *kueue_start(struct control *c)
     k->status = queue_status_new(c, k->admit);
     k->workloads = workloads_new(c);
     k->jobs = job_workload_start(c);
+    k->metrics = metrics_new(c, k->admit);
     return k;
 }
 
@@ -26,9 +29,17 @@ void kueue_free(void *state)
 {
     struct kueue *k = state;
 
+    metrics_free(k->metrics);
     job_workload_free(k->jobs);
     workloads_free(k->workloads);
     queue_status_free(k->status);
     admit_free(k->admit);
     free(k);
+}
+
+void kueue_metrics(void *state, struct buf *out)
+{
+    struct kueue *k = state;
+
+    metrics_write(k->metrics, out);
 }

@@ -1,0 +1,324 @@
+/* metrics.c - how the queues do, in Prometheus' text, by Kueue's names
+ *
+ * Source of names, labels and buckets: kueue reference 10.2.
+ */
+#include "controllers/metrics.h"
+
+#include "api/kinds.h"
+#include "control/control.h"
+#include "controllers/admit.h"
+#include "object/object.h"
+#include "queue/queue.h"
+#include "value/time.h"
+
+#define ROLE "replica_role=\"standalone\""
+
+/* ---- what is counted ---- */
+
+enum counter { COUNT_RESERVED, COUNT_ADMITTED, COUNT_FINISHED, COUNT_EVICTED, N_COUNTERS };
+static const struct {
+    const char *name, *help, *condition;
+} counters[N_COUNTERS] = {
+    [COUNT_RESERVED] = {"kueue_quota_reserved_workloads_total",
+                        "Workloads that were given quota.",                                         "QuotaReserved"},
+    [COUNT_ADMITTED] = {"kueue_admitted_workloads_total",       "Workloads that were admitted.",
+                        "Admitted"                                                                                 },
+    [COUNT_FINISHED] = {"kueue_finished_workloads_total",       "Workloads that have ended.",
+                        "Finished"                                                                                 },
+    [COUNT_EVICTED] = {"kueue_evicted_workloads_total",        "Workloads that lost their quota.",
+                        "Evicted"                                                                                  },
+};
+
+/* Upper bounds in seconds; one more for everything. */
+#define BUCKETS_MOST 16
+static const double bounds[BUCKETS_MOST] = {1,   2.5, 5,    10,   20,   40,    80,    160,
+                                            320, 640, 1280, 2560, 5120, 10240, 20480, 40960};
+
+enum histogram { WAIT_RESERVED, WAIT_ADMITTED, N_HISTOGRAMS };
+static const struct {
+    const char *name, *help;
+    size_t n_buckets;
+    enum counter after; /* observed with this one */
+} histograms[N_HISTOGRAMS] = {
+    [WAIT_RESERVED] = {"kueue_quota_reserved_wait_time_seconds", "From creation to quota.",     14,
+                       COUNT_RESERVED},
+    [WAIT_ADMITTED] = {"kueue_admission_wait_time_seconds",      "From creation to admission.", 16,
+                       COUNT_ADMITTED},
+};
+
+struct waits {
+    uint64_t buckets[BUCKETS_MOST + 1];
+    uint64_t count;
+    double sum;
+};
+
+struct metrics {
+    struct control *control;
+    struct admit *admit;
+    struct cache *workloads, *cqs;
+    MAP(uint64_t) counts[N_COUNTERS];      /* by labels */
+    MAP(struct waits) waits[N_HISTOGRAMS]; /* the same */
+    struct arena labels;                   /* keys of both */
+};
+
+/* ---- seeing ---- */
+
+static const struct json *condition_of(const struct json *tree, const char *type)
+{
+    const struct json *all = json_path(tree, "status", "conditions", NULL);
+
+    json_each (i, all) {
+        if (str_eqz(json_str(json_getz(json_at(all, i), "type")), type))
+            return json_at(all, i);
+    }
+    return NULL;
+}
+
+static bool holds(const struct json *tree, const char *type)
+{
+    return str_eqz(json_str(json_getz(condition_of(tree, type), "status")), "True");
+}
+
+/* A label's value: quotes, backslashes and line ends are escaped. */
+static void add_label(struct buf *out, const char *name, struct str value)
+{
+    buf_printf(out, ",%s=\"", name);
+    for (size_t i = 0; i < value.len; i++) {
+        char c = value.at[i];
+        if (c == '"' || c == '\\')
+            buf_byte(out, '\\');
+        if (c == '\n')
+            buf_add(out, S("\\n"));
+        else
+            buf_byte(out, c);
+    }
+    buf_byte(out, '"');
+}
+
+static struct str labels_of(struct metrics *m, struct arena *a, enum counter c,
+                            const struct json *now, const struct json *old)
+{
+    struct buf out = buf_in(a, 128);
+    struct str cq = json_str(json_path(now, "status", "admission", "clusterQueue", NULL));
+    const struct json *condition = condition_of(now, counters[c].condition);
+
+    (void)m;
+    if (!cq.len)
+        cq = json_str(json_path(old, "status", "admission", "clusterQueue", NULL));
+    buf_add(&out, S(ROLE));
+    add_label(&out, "cluster_queue", cq);
+    add_label(&out, "priority_class",
+              json_str(json_path(now, "spec", "priorityClassRef", "name", NULL)));
+    if (c == COUNT_EVICTED) {
+        add_label(&out, "reason", json_str(json_getz(condition, "reason")));
+        add_label(&out, "underlying_cause", str_of(NULL, 0));
+    }
+    return buf_str(&out);
+}
+
+static void observe(struct metrics *m, enum histogram h, struct str labels, double seconds)
+{
+    struct waits *w = map_get(&m->waits[h], labels);
+    size_t i = 0;
+
+    if (!w)
+        w = map_put(&m->waits[h], str_copy(&m->labels, labels));
+    while (i < histograms[h].n_buckets && seconds > bounds[i])
+        i++;
+    w->buckets[i]++;
+    w->count++;
+    w->sum += seconds;
+}
+
+static double waited(const struct json *now, const char *condition)
+{
+    struct instant since = {0}, until = {0};
+    const struct json *requeued = condition_of(now, "Requeued");
+
+    time_parse(json_str(json_path(now, "metadata", "creationTimestamp", NULL)), &since, NULL);
+    if (str_eqz(json_str(json_getz(requeued, "status")), "True"))
+        time_parse(json_str(json_getz(requeued, "lastTransitionTime")), &since, NULL);
+    time_parse(json_str(json_getz(condition_of(now, condition), "lastTransitionTime")), &until,
+               NULL);
+    struct span d = instant_sub(until, since);
+    return d.ns > 0 ? (double)d.ns / (double)SECOND_NS : 0;
+}
+
+static void count(struct metrics *m, enum counter c, const struct json *now,
+                  const struct json *old)
+{
+    scoped(arena_fini) struct arena a = {0};
+    struct str labels = labels_of(m, &a, c, now, old);
+    uint64_t *n = map_get(&m->counts[c], labels);
+
+    if (!n)
+        n = map_put(&m->counts[c], str_copy(&m->labels, labels));
+    ++*n;
+    for (size_t h = 0; h < N_HISTOGRAMS; h++) {
+        if (histograms[h].after == c)
+            observe(m, (enum histogram)h, labels, waited(now, counters[c].condition));
+    }
+}
+
+/* Only changes count: what was there at the start had happened before. */
+static void on_workload(void *ctx, struct cache_event *e)
+{
+    struct metrics *m = ctx;
+
+    if (!e->old || !e->now)
+        return;
+    const struct json *now = cache_event_now(e), *old = cache_event_old(e);
+    for (int c = 0; c < N_COUNTERS; c++) {
+        if (holds(now, counters[c].condition) && !holds(old, counters[c].condition))
+            count(m, (enum counter)c, now, old);
+    }
+}
+
+/* ---- telling ---- */
+
+static void head(struct buf *out, const char *name, const char *help, const char *type)
+{
+    buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void write_counters(struct metrics *m, struct buf *out)
+{
+    for (int c = 0; c < N_COUNTERS; c++) {
+        head(out, counters[c].name, counters[c].help, "counter");
+        map_each (i, &m->counts[c])
+            buf_printf(out, "%s{%.*s} %" PRIu64 "\n", counters[c].name,
+                       STR_ARG(map_key(&m->counts[c], i)), *map_at(&m->counts[c], i));
+    }
+}
+
+static void write_waits(struct buf *out, const char *name, struct str labels,
+                        const struct waits *w, size_t n_buckets)
+{
+    uint64_t below = 0;
+
+    for (size_t i = 0; i <= n_buckets; i++) {
+        below += w->buckets[i];
+        if (i < n_buckets)
+            buf_printf(out, "%s_bucket{%.*s,le=\"%g\"} %" PRIu64 "\n", name, STR_ARG(labels),
+                       bounds[i], below);
+        else
+            buf_printf(out, "%s_bucket{%.*s,le=\"+Inf\"} %" PRIu64 "\n", name, STR_ARG(labels),
+                       below);
+    }
+    buf_printf(out, "%s_sum{%.*s} %g\n%s_count{%.*s} %" PRIu64 "\n", name, STR_ARG(labels),
+               w->sum, name, STR_ARG(labels), w->count);
+}
+
+static void write_histograms(struct metrics *m, struct buf *out)
+{
+    for (int h = 0; h < N_HISTOGRAMS; h++) {
+        head(out, histograms[h].name, histograms[h].help, "histogram");
+        map_each (i, &m->waits[h])
+            write_waits(out, histograms[h].name, map_key(&m->waits[h], i),
+                        map_at(&m->waits[h], i), histograms[h].n_buckets);
+    }
+}
+
+/* One number of a ClusterQueue, with a label more where it has one. */
+struct gauge_row {
+    const char *name, *help, *label, *value;
+    double (*read)(const struct queue_cq_view *v);
+};
+
+static double read_active(const struct queue_cq_view *v)
+{
+    return v->is_active ? v->pending_active : 0;
+}
+static double read_inadmissible(const struct queue_cq_view *v)
+{
+    return v->pending_parked + (v->is_active ? 0 : v->pending_active);
+}
+static double read_reserving(const struct queue_cq_view *v)
+{
+    return v->reserving;
+}
+static double read_admitted(const struct queue_cq_view *v)
+{
+    return v->admitted;
+}
+static double read_is_active(const struct queue_cq_view *v)
+{
+    return v->is_active;
+}
+static double read_is_pending(const struct queue_cq_view *v)
+{
+    return !v->is_active && !str_eqz(v->active_reason, "Terminating");
+}
+static double read_is_terminating(const struct queue_cq_view *v)
+{
+    return str_eqz(v->active_reason, "Terminating");
+}
+
+static const struct gauge_row gauges[] = {
+    {"kueue_pending_workloads",          "Workloads that wait.",         "status", "active",       read_active        },
+    {"kueue_pending_workloads",          NULL,                           "status", "inadmissible", read_inadmissible  },
+    {"kueue_reserving_active_workloads", "Workloads that hold quota.",   NULL,     NULL,
+     read_reserving                                                                                                   },
+    {"kueue_admitted_active_workloads",  "Workloads that are admitted.", NULL,     NULL,
+     read_admitted                                                                                                    },
+    {"kueue_cluster_queue_status",       "1 for the state it is in.",    "status", "pending",
+     read_is_pending                                                                                                  },
+    {"kueue_cluster_queue_status",       NULL,                           "status", "active",       read_is_active     },
+    {"kueue_cluster_queue_status",       NULL,                           "status", "terminating",  read_is_terminating},
+};
+
+static void write_gauges(struct metrics *m, struct buf *out)
+{
+    scoped(arena_fini) struct arena a = {0};
+
+    for (size_t g = 0; g < countof(gauges); g++) {
+        if (gauges[g].help)
+            head(out, gauges[g].name, gauges[g].help, "gauge");
+        cache_each(i, m->cqs)
+        {
+            struct str name = object_key(cache_at(m->cqs, i)).name;
+            struct queue_cq_view v = queue_cq_look(admit_engine(m->admit), &a, name);
+            buf_printf(out, "%s{" ROLE, gauges[g].name);
+            add_label(out, "cluster_queue", name);
+            if (gauges[g].label)
+                add_label(out, gauges[g].label, str_from(gauges[g].value));
+            buf_printf(out, "} %g\n", v.is_known ? gauges[g].read(&v) : 0);
+        }
+    }
+}
+
+void metrics_write(struct metrics *m, struct buf *out)
+{
+    head(out, "kueue_build_info", "1, with what this program is.", "gauge");
+    buf_printf(out, "kueue_build_info{git_version=\"%s\",platform=\"linux\"} 1\n",
+               BERTH_VERSION);
+    write_gauges(m, out);
+    write_counters(m, out);
+    write_histograms(m, out);
+}
+
+/* ---- life ---- */
+
+struct metrics *metrics_new(struct control *c, struct admit *admit)
+{
+    struct metrics *m = mem_zero(1, sizeof(*m));
+
+    m->control = c;
+    m->admit = admit;
+    m->workloads = control_cache(c, &kind_kueue_workload);
+    m->cqs = control_cache(c, &kind_kueue_cluster_queue);
+    cache_subscribe(m->workloads, on_workload, m);
+    return m;
+}
+
+void metrics_free(struct metrics *m)
+{
+    if (!m)
+        return;
+    for (int c = 0; c < N_COUNTERS; c++)
+        map_fini(&m->counts[c]);
+    for (int h = 0; h < N_HISTOGRAMS; h++)
+        map_fini(&m->waits[h]);
+    arena_fini(&m->labels);
+    free(m);
+}
