@@ -191,3 +191,96 @@ TEST(schema_strategic_work)
     check(!schema_strategic_apply(&a, &root, &big, &big, &err));
     check_err(&err, ERR_LIMIT, "steps");
 }
+
+/* ---- patches of random documents ---- */
+
+static uint32_t pick(uint64_t *x, uint32_t n)
+{
+    *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
+    return (uint32_t)(*x >> 33) % n;
+}
+
+static struct json word(uint64_t *x)
+{
+    static const struct str words[] = {S_INIT("a"), S_INIT("b"), S_INIT("c"), S_INIT("d")};
+
+    return json_of_str(words[pick(x, countof(words))]);
+}
+
+static int by_text(const struct json *a, const struct json *b)
+{
+    return json_cmp(a, b);
+}
+
+/* Some of a, b, c, d: sorted, or in any order as items. (As upstream, a diff compares the order
+ * of a set with the sorted one, and so misses some changes of the order alone.) */
+static struct json some(struct arena *a, uint64_t *x, bool are_items)
+{
+    struct json_arr l = arr_in(a);
+    unsigned seen = 0;
+
+    for (uint32_t n = pick(x, 5); n > 0; n--) {
+        struct json w = word(x);
+        if (seen & 1u << (w.s[0] - 'a'))
+            continue;
+        seen |= 1u << (w.s[0] - 'a');
+        struct json_obj o = obj_in(a);
+        obj_setz(&o, "name", w);
+        if (pick(x, 2))
+            obj_setz(&o, "value", word(x));
+        arr_add(&l, are_items ? obj_done(&o) : w);
+    }
+    if (!are_items)
+        vec_sort(&l.items, by_text);
+    return arr_done(&l);
+}
+
+static const struct json *random_document(struct arena *a, uint64_t *x)
+{
+    struct json_obj o = obj_in(a), labels = obj_in(a), strategy = obj_in(a);
+
+    if (pick(x, 3))
+        obj_setz(&o, "items", some(a, x, true));
+    if (pick(x, 3))
+        obj_setz(&o, "tags", some(a, x, false));
+    if (pick(x, 3))
+        obj_setz(&o, "plain", some(a, x, false));
+    for (uint32_t n = pick(x, 4); n > 0; n--) {
+        struct json name = word(x);
+        obj_set(&labels, json_str(&name), word(x));
+    }
+    if (labels.members.len)
+        obj_setz(&o, "labels", obj_done(&labels));
+    obj_setz(&strategy, "name", word(x));
+    if (pick(x, 2))
+        obj_setz(&strategy, "value", word(x));
+    if (pick(x, 2))
+        obj_setz(&o, "strategy", obj_done(&strategy));
+    return json_new(a, obj_done(&o));
+}
+
+/* A patch made from a -> b and applied to a gives b; of b it changes nothing; and with nobody
+ * else at work three documents give what two give. */
+TEST(schema_strategic_there_and_back)
+{
+    scoped(arena_fini) struct arena a = arena_sized(1 << 20);
+    uint64_t x = 88172645463325252u;
+
+    for (int i = 0; i < 5000; i++) {
+        const struct json *from = random_document(&a, &x), *to = random_document(&a, &x);
+        struct err err = {0};
+        const struct json *patch = schema_strategic_diff(&a, &root, from, to, &err), *got;
+        check_same(err_str(&err), S(""));
+        got = schema_strategic_apply(&a, &root, from, patch, &err);
+        if (!json_eq(got, to)) {
+            check_same(json_text(&a, got), json_text(&a, to));
+            check_same(json_text(&a, patch), json_text(&a, from));
+            return;
+        }
+        check_int(json_len(schema_strategic_diff(&a, &root, to, to, &err)), 0);
+        patch = schema_strategic_three_way(&a, &root, from, to, from, false, &err);
+        if (!check(patch && json_eq(schema_strategic_apply(&a, &root, from, patch, &err), to)))
+            return;
+        arena_reset(&a);
+    }
+}
