@@ -1,5 +1,6 @@
 /* k8scel.c - Kubernetes' libraries, their costs, and the releases that have them */
 #include "cel_cases.h"
+#include "schema_parts.h"
 
 #define LAST_VERSION 45
 
@@ -262,8 +263,9 @@ static void run_environment(struct conf *t, const struct json *c)
 }
 
 static const struct conf_file files[] = {
-    {.name = "library*",     .run = run_library    },
-    {.name = "cost*",        .run = run_cost       },
-    {.name = "environment*", .run = run_environment},
+    {.name = "library*",     .run = run_library      },
+    {.name = "cost*",        .run = run_cost         },
+    {.name = "environment*", .run = run_environment  },
+    {.name = "structural",   .run = schema_structural},
 };
 const struct conf_suite suite_k8scel = {"k8scel", files, countof(files)};

@@ -10,10 +10,11 @@ extern const struct conf_suite suite_json_patch;
 extern const struct conf_suite suite_k8scel;
 extern const struct conf_suite suite_kueue;
 extern const struct conf_suite suite_patch;
+extern const struct conf_suite suite_schema;
 extern const struct conf_suite suite_smd;
 extern const struct conf_suite suite_values;
 
 static const struct conf_suite *const suites[] = {
-    &suite_cel,    &suite_dra,   &suite_http,  &suite_job, &suite_json,   &suite_json_patch,
-    &suite_k8scel, &suite_kueue, &suite_patch, &suite_smd, &suite_values,
+    &suite_cel,    &suite_dra,   &suite_http,  &suite_job,    &suite_json, &suite_json_patch,
+    &suite_k8scel, &suite_kueue, &suite_patch, &suite_schema, &suite_smd,  &suite_values,
 };

@@ -1,0 +1,18 @@
+/* judge.h - a value against an OpenAPI schema, as upstream's validator judges it
+ *
+ * Collects every error, and counts what was right: of several branches that fail, the errors of
+ * the one with the most right are told. Source: API server reference 12.2.
+ */
+#pragma once
+
+#include "value/field_error.h"
+#include "json/json.h"
+
+struct schema;
+struct schema_functions;
+
+#define JUDGE_MAX_DEPTH 200
+
+/* Adds the errors of v below `path` (NULL: it is the root). Two equal errors count once. */
+void judge(struct field_errors *e, const struct schema *s, const struct field_path *path,
+           const struct json *v);
