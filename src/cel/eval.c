@@ -199,6 +199,8 @@ static outlined struct cel_value resolve_attr(struct ctx *c, const struct op *op
 
     if (likely(attr->is_plain)) {
         struct cel_value plain = resolve_plain(c, attr);
+        if (unlikely(plain.kind == CEL_UNKNOWN))
+            return cel_unknown_of(c->arena, str_slice(c->p->text, op->from, op->to));
         if (plain.kind != CEL_ABSENT)
             return plain;
     }
@@ -492,9 +494,12 @@ struct cel_value slot_compare(struct ctx *c, const struct slot_cmp *cmp, struct 
 
 static outlined struct cel_value eval_slot_cmp(struct ctx *c, const struct op *op)
 {
+    struct cel_value slot = slot_value(c, op->cmp->slot), v;
     uint64_t cost;
-    struct cel_value v = slot_compare(c, op->cmp, slot_value(c, op->cmp->slot), &cost);
 
+    v = slot_compare(c, op->cmp, slot, &cost);
+    if (unlikely(c->trace) && slot.kind != CEL_ABSENT)
+        trace_note(c, &op->args[0], slot);
     return charge(c, cost) ? c->stop : v;
 }
 

@@ -41,6 +41,8 @@ TEST(language)
         {"whole numbers do not wrap",                   "9223372036854775807 + 1",                             "error: integer overflow"                        },
         {"the least int can be written",                "-9223372036854775808",                                "-9223372036854775808"                           },
         {"the least int has no negative",               "-(-9223372036854775808)",                             "error: integer overflow"                        },
+        {"the least int has no quotient by -1",         "-9223372036854775808 / -1",
+         "error: integer overflow"                                                                                                                              },
         {"division cuts towards zero",                  "[-7 / 2, -7 % 2]",                                    "[-3, -1]"                                       },
         {"a false absorbs an error before it",          "1 / 0 == 1 && false",                                 "false"                                          },
         {"a true absorbs an error before it",           "1 / 0 == 1 || true",                                  "true"                                           },
