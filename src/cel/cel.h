@@ -62,6 +62,8 @@ void cel_env_free(struct cel_env *env);
  * the version is outside [since, until) of the environment (0: no bound): not declared, -1. */
 int cel_env_var(struct cel_env *env, struct str name, const struct cel_type *type, int since,
                 int until);
+/* The index of a variable, the kind's own ones included; -1: it is not there. */
+int cel_env_index(const struct cel_env *env, struct str name);
 /* Makes a struct type known by its name, for messages (T{…}) and qualified names. Borrowed. */
 void cel_env_type(struct cel_env *env, const struct cel_type *type, int since, int until);
 /* A function of the host's; `signature` as in the library's tables: "int.(string, A) bool". */

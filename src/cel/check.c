@@ -424,7 +424,7 @@ static const struct cel_type *check_select(struct checker *c, struct node *n)
     bool is_opt = n->is_opt;
 
     if (!n->is_test && !n->is_opt && head->kind == N_IDENT &&
-        (head->is_root || !local_named(c, head->name))) {
+        (head->is_root || !local_named(c, head->name)) && env_has_head(c->env, head->name)) {
         struct str name = ast_qualified(c->arena, n);
         t = resolve(c, n, name, head->is_root);
         if (t)
@@ -630,7 +630,10 @@ static const struct cel_type *check_call(struct checker *c, struct node *n)
         f = function_named(c, n->name, n->is_root);
         return f ? pick_overloads(c, n, f) : undeclared(c, n, n->name);
     }
-    struct str prefix = ast_qualified(c->arena, n->args[0]);
+    const struct node *head = head_of(n->args[0]);
+    struct str prefix = {0};
+    if (head->kind == N_IDENT && env_has_head(c->env, head->name))
+        prefix = ast_qualified(c->arena, n->args[0]);
     if (prefix.at) {
         struct str name = str_printf(c->arena, "%.*s.%.*s", STR_ARG(prefix), STR_ARG(n->name));
         f = function_named(c, name, head_of(n->args[0])->is_root);

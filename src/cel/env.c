@@ -131,11 +131,20 @@ static void configure(struct cel_env *env)
 
 /* ---- functions ---- */
 
+static void put_head(struct cel_env *env, struct str name)
+{
+    struct str head, tail;
+
+    if (str_cut(name, '.', &head, &tail))
+        *map_put(&env->heads, head) = true;
+}
+
 static struct function *function_put(struct cel_env *env, struct str name)
 {
     struct function **f = map_put(&env->functions, name);
 
     if (!*f) {
+        put_head(env, name);
         *f = arena_new(&env->arena, struct function);
         (*f)->name = name;
         (*f)->k8s_cost = env->costs_k8s ? (int16_t)cost_by_name(name) : -1;
@@ -222,6 +231,7 @@ int cel_env_function(struct cel_env *env, const char *name, const char *id,
 static void put_type(struct cel_env *env, const struct cel_type *t)
 {
     *map_put(&env->types, t->name) = t;
+    put_head(env, t->name);
 }
 
 static void add_types(struct cel_env *env)
@@ -253,7 +263,15 @@ int cel_env_var(struct cel_env *env, struct str name, const struct cel_type *typ
         return -1;
     struct env_var *v = map_put(&env->vars, name);
     *v = (struct env_var){name, type, env->n_vars++};
+    put_head(env, name);
     return v->index;
+}
+
+int cel_env_index(const struct cel_env *env, struct str name)
+{
+    const struct env_var *v = env_var(env, name);
+
+    return v ? v->index : -1;
 }
 
 void cel_env_type(struct cel_env *env, const struct cel_type *type, int since, int until)
@@ -297,6 +315,8 @@ struct cel_env *cel_env_new(const struct cel_env_spec *spec)
         env_add_messages(env);
     if (spec->kind == CEL_ENV_DEVICE || spec->kind == CEL_ENV_NAMED)
         env_add_device(env);
+    if (spec->kind == CEL_ENV_ADMISSION || spec->kind == CEL_ENV_MATCH)
+        env_add_admission(env);
     return env;
 }
 
@@ -309,6 +329,7 @@ struct cel_env *cel_env_extend(const struct cel_env *base)
     env->arena = arena_sized(1 << 10);
     memset(&env->functions, 0, sizeof(env->functions));
     memset(&env->vars, 0, sizeof(env->vars));
+    memset(&env->heads, 0, sizeof(env->heads));
     memset(&env->types, 0, sizeof(env->types));
     return env;
 }
@@ -319,12 +340,23 @@ void cel_env_free(struct cel_env *env)
         return;
     map_fini(&env->functions);
     map_fini(&env->vars);
+    map_fini(&env->heads);
     map_fini(&env->types);
     arena_fini(&env->arena);
     free(env);
 }
 
 /* ---- looking up ---- */
+
+bool env_has_head(const struct cel_env *env, struct str word)
+{
+    if (env->spec.container.len)
+        return true;
+    for (; env; env = env->base)
+        if (map_get(&env->heads, word))
+            return true;
+    return false;
+}
 
 const struct function *env_function(const struct cel_env *env, struct str name)
 {

@@ -105,6 +105,7 @@ extern const struct lib_table cel_lib_standard, cel_lib_conversions, cel_lib_tim
 /* Well-known messages; `device` and `attributes.…`. */
 void env_add_messages(struct cel_env *env);
 void env_add_device(struct cel_env *env);
+void env_add_admission(struct cel_env *env);
 
 #define MAX_ARGS 6
 
@@ -157,11 +158,14 @@ struct cel_env {
     MAP(struct function *) functions;
     MAP(struct env_var) vars;
     MAP(const struct cel_type *) types;
+    MAP(bool) heads; /* first words of names with dots */
     int n_vars;
     struct cel_size_hook sizes;
     uint8_t device_mode;
 };
 
+/* May a qualified name begin with the word? */
+bool env_has_head(const struct cel_env *env, struct str word);
 const struct function *env_function(const struct cel_env *env, struct str name);
 const struct env_var *env_var(const struct cel_env *env, struct str name);
 const struct cel_type *env_type(const struct cel_env *env, struct str name);

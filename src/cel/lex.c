@@ -213,7 +213,7 @@ static struct token lex_word(struct lexer *l)
     while (l->at < l->text.len && (is_alpha(peek(l, 0)) || is_digit(peek(l, 0))))
         l->at++;
     t.to = l->at;
-    for (size_t i = 0; i < countof(keywords); i++)
+    for (size_t i = 0; t.to - t.from <= 5 && i < countof(keywords); i++)
         if (str_eq(keywords[i].word, str_slice(l->text, t.from, t.to)))
             t.kind = keywords[i].kind;
     return t;
@@ -235,45 +235,59 @@ static struct token lex_escaped(struct lexer *l)
     return (struct token){T_QUOTED, from, i + 1};
 }
 
-static struct token lex_sign(struct lexer *l)
+/* The sign that c alone is, or T_BAD. */
+static enum token_kind single(char c)
 {
     static const struct {
-        char text[3];
+        char c;
         enum token_kind kind;
     } signs[] = {
-        {"==", T_EQ      },
-        {"!=", T_NE      },
-        {"<=", T_LE      },
-        {">=", T_GE      },
-        {"&&", T_AND     },
-        {"||", T_OR      },
-        {"<",  T_LT      },
-        {">",  T_GT      },
-        {"!",  T_NOT     },
-        {"+",  T_PLUS    },
-        {"-",  T_MINUS   },
-        {"*",  T_STAR    },
-        {"/",  T_SLASH   },
-        {"%",  T_PERCENT },
-        {"?",  T_ASK     },
-        {":",  T_COLON   },
-        {".",  T_DOT     },
-        {",",  T_COMMA   },
-        {"(",  T_LPAREN  },
-        {")",  T_RPAREN  },
-        {"[",  T_LBRACKET},
-        {"]",  T_RBRACKET},
-        {"{",  T_LBRACE  },
-        {"}",  T_RBRACE  },
+        {'.', T_DOT     },
+        {'(', T_LPAREN  },
+        {')', T_RPAREN  },
+        {'[', T_LBRACKET},
+        {']', T_RBRACKET},
+        {',', T_COMMA   },
+        {'<', T_LT      },
+        {'>', T_GT      },
+        {'!', T_NOT     },
+        {'+', T_PLUS    },
+        {'-', T_MINUS   },
+        {'*', T_STAR    },
+        {'/', T_SLASH   },
+        {'%', T_PERCENT },
+        {'?', T_ASK     },
+        {':', T_COLON   },
+        {'{', T_LBRACE  },
+        {'}', T_RBRACE  },
     };
-    size_t from = l->at, to = from;
 
-    for (size_t i = 0; i < countof(signs); i++) {
-        uint32_t n = signs[i].text[1] ? 2 : 1;
-        if (peek(l, 0) == signs[i].text[0] && (n == 1 || peek(l, 1) == signs[i].text[1])) {
-            l->at += n;
-            return (struct token){signs[i].kind, l->at - n, l->at};
-        }
+    for (size_t i = 0; i < countof(signs); i++)
+        if (signs[i].c == c)
+            return signs[i].kind;
+    return T_BAD;
+}
+
+static enum token_kind pair(char c, char next)
+{
+    if (next == '=')
+        return c == '=' ? T_EQ : c == '!' ? T_NE : c == '<' ? T_LE : c == '>' ? T_GE : T_BAD;
+    return c == '&' && next == '&' ? T_AND : c == '|' && next == '|' ? T_OR : T_BAD;
+}
+
+static struct token lex_sign(struct lexer *l)
+{
+    enum token_kind kind = pair(peek(l, 0), peek(l, 1));
+    size_t from = l->at, to = from;
+    uint32_t n = 2;
+
+    if (kind == T_BAD) {
+        kind = single(peek(l, 0));
+        n = 1;
+    }
+    if (kind != T_BAD) {
+        l->at += n;
+        return (struct token){kind, (uint32_t)from, l->at};
     }
     str_rune(l->text, &to);
     return bad(l, (uint32_t)from, (uint32_t)to);

@@ -1,5 +1,6 @@
 /* lib_regex.c - regular expressions of the language's library and of Kubernetes; base64 */
 #include "cel/lib_priv.h"
+#include "cel/scan_priv.h"
 
 #define MAX_MATCHES (1 << 20)
 #define MAX_GROUPS 10 /* \0 to \9 */
@@ -12,7 +13,7 @@ static const struct regex *pattern(struct cel_call *c, struct str text, struct r
 
     *own = NULL;
     if (c->prepared)
-        return c->prepared;
+        return ((const struct pattern *)c->prepared)->regex;
     *own = regex_new(text, &err);
     if (!*own)
         *bad = cel_fail_text(c->arena, "%s%s", prefix, err.text);

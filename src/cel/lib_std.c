@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "cel/lib_priv.h"
+#include "cel/scan_priv.h"
 #include "value/value.h"
 
 /* ---- operators ---- */
@@ -70,8 +71,11 @@ CEL_FN(s_matches)
     struct err err = {0};
     struct cel_value v;
 
-    if (c->prepared)
-        return cel_bool(regex_match(c->prepared, cel_str(args[0])));
+    if (c->prepared) {
+        const struct pattern *p = c->prepared;
+        return cel_bool(p->scan ? scan_match(p->scan, cel_str(args[0]))
+                                : regex_match(p->regex, cel_str(args[0])));
+    }
     struct regex *re = regex_new(cel_str(args[1]), &err);
     if (!re)
         return cel_fail_text(c->arena, "error parsing regexp: %s", err.text);

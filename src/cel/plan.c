@@ -6,6 +6,7 @@
  * constant become one operation.
  */
 #include "cel/plan_priv.h"
+#include "cel/scan_priv.h"
 
 struct planner {
     struct arena *a;       /* the program's */
@@ -560,7 +561,8 @@ static void prepare(struct planner *p, const struct node *n, const struct op *ar
     struct regex *re = regex_new(cel_str(args[1].value), &err);
     if (re) {
         vec_push(&p->p->patterns, re);
-        info->prepared = re;
+        struct pattern pattern = {re, scan_new(p->a, cel_str(args[1].value))};
+        info->prepared = arena_copy(p->a, &pattern);
         info->is_prepared_strict = p->env->folds;
     } else if (p->env->folds) {
         issue_report(p->report, n->args[1]->pos, "error parsing regexp: %s", err.text);
