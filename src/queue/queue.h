@@ -587,7 +587,7 @@ struct queue_why queue_why(struct queue_engine *e, struct arena *a, struct str k
 
 struct queue_usage_line {
     struct str flavor, resource;
-    int64_t nominal, subtree, used, borrowed, lent, available;
+    int64_t nominal, subtree, used, borrowed, available;
     int64_t borrow_limit, lend_limit; /* -1: none */
 };
 struct queue_cq_view {
@@ -600,6 +600,26 @@ struct queue_cq_view {
     double share; /* weighted; fair sharing only */
 };
 struct queue_cq_view queue_cq_look(struct queue_engine *e, struct arena *a, struct str name);
+
+/* One (flavor, resource) of a ClusterQueue or cohort:
+ *
+ *     nominal + from_below + borrowed = used + idle
+ *
+ * and for a cohort, summed over its children: from_below is what they do not keep, used is what
+ * they use beyond that which they keep. (Unlimited quotas and a tree over its limits aside.) */
+struct queue_ledger_line {
+    struct str name, parent, flavor, resource;
+    uint32_t depth; /* 0: a root */
+    bool is_queue;
+    int64_t nominal, from_below, borrowed, used, idle;
+    int64_t kept;      /* never lent upwards */
+    int64_t available; /* could still be used, borrowing included */
+};
+/* The tree of a ClusterQueue or under a root cohort, or with "" all of them: parents before
+ * children, by name. */
+size_t queue_ledger(struct queue_engine *e, struct arena *a, struct str name,
+                    const struct queue_ledger_line **out);
+struct str queue_ledger_text(struct arena *a, const struct queue_ledger_line *line);
 
 struct queue_lq_view {
     bool is_known, is_active;

@@ -77,3 +77,33 @@ TEST(a_more_favorable_variant_replaces_the_other)
     check_samez(box_run(&b), "xg skipped");
     box_close(&b);
 }
+
+TEST(the_ledger_adds_up)
+{
+    const struct queue_ledger_line *l;
+    struct box b = {0};
+    struct buf out;
+
+    box_open(&b);
+    box_add(&b,
+            "flavor f|cohort top quota 1|cohort mid parent top quota 2|cq a cohort mid quota 4 "
+            "lend 3|cq b cohort mid quota 2|cq c cohort top quota 3|w a1 a 2 running|"
+            "w b1 b 6 running");
+    out = buf_in(&b.a, 1024);
+    size_t n = queue_ledger(b.e, &b.a, S("c"), &l);
+    for (size_t i = 0; i < n; i++) {
+        check_int(l[i].nominal + l[i].from_below + l[i].borrowed, l[i].used + l[i].idle);
+        buf_printf(&out, "%.*s\n", STR_ARG(queue_ledger_text(&b.a, &l[i])));
+    }
+    check_samez(buf_str(&out),
+                "top f/cpu: nominal 1 + from below 10 + borrowed 0 = used 7 + idle 4; kept 11, "
+                "available 4\n"
+                "  c f/cpu: nominal 3 + borrowed 0 = used 0 + idle 3; kept 0, available 4\n"
+                "  mid f/cpu: nominal 2 + from below 5 + borrowed 0 = used 7 + idle 0; kept 0, "
+                "available 4\n"
+                "    a f/cpu: nominal 4 + borrowed 0 = used 2 + idle 2; kept 1, available 4\n"
+                "    b f/cpu: nominal 2 + borrowed 4 = used 6 + idle 0; kept 0, available 4\n");
+    check_int(queue_ledger(b.e, &b.a, S("nobody"), &l), 0);
+    check_int(queue_ledger(b.e, &b.a, S(""), &l), n);
+    box_close(&b);
+}
