@@ -11,6 +11,13 @@ struct arena_block {
     _Alignas(64) char bytes[];
 };
 
+/* In the arena itself. */
+struct arena_hold {
+    struct arena_hold *older;
+    void (*release)(void *what);
+    void *what;
+};
+
 #define FIRST_SIZE ((size_t)4 << 10)
 
 size_t size_mul(size_t n, size_t size)
@@ -68,8 +75,27 @@ static void free_blocks(struct arena_block *from, const struct arena_block *to)
     }
 }
 
+/* Until `to` is the newest. */
+static void release_holds(struct arena *a, const struct arena_hold *to)
+{
+    while (a->holds != to) {
+        struct arena_hold *h = a->holds;
+        a->holds = h->older;
+        h->release(h->what);
+    }
+}
+
+void arena_hold(struct arena *a, void (*release)(void *what), void *what)
+{
+    struct arena_hold *h = arena_raw(a, sizeof(*h), _Alignof(struct arena_hold));
+
+    *h = (struct arena_hold){.older = a->holds, .release = release, .what = what};
+    a->holds = h;
+}
+
 void arena_fini(struct arena *a)
 {
+    release_holds(a, NULL);
     free_blocks(a->block, NULL);
     *a = (struct arena){0};
 }
@@ -78,6 +104,7 @@ void arena_reset(struct arena *a)
 {
     struct arena_block *largest = a->block;
 
+    release_holds(a, NULL);
     if (!largest)
         return;
     for (struct arena_block *b = a->block; b; b = b->older)
@@ -149,11 +176,12 @@ void *arena_grow(struct arena *a, void *old, size_t old_size, size_t size, size_
 
 struct arena_mark arena_mark(const struct arena *a)
 {
-    return (struct arena_mark){a->block, a->at};
+    return (struct arena_mark){a->block, a->at, a->holds};
 }
 
 void arena_rewind(struct arena *a, struct arena_mark mark)
 {
+    release_holds(a, mark.holds);
     for (struct arena_block *b = a->block; b != mark.block; b = b->older)
         a->total -= b->size;
     free_blocks(a->block, mark.block);

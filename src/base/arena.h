@@ -11,12 +11,14 @@
 #include "base/compiler.h"
 
 struct arena_block;
+struct arena_hold;
 
 struct arena {
     char *at, *end;            /* what is left of the newest block */
     struct arena_block *block; /* newest first */
     size_t next_size;          /* of the next block; doubles up to ARENA_MAX_STEP */
     size_t total;              /* bytes in all blocks */
+    struct arena_hold *holds;  /* newest first */
 };
 
 #define ARENA_MAX_STEP ((size_t)4 << 20)
@@ -47,9 +49,14 @@ void *arena_grow(struct arena *a, void *old, size_t old_size, size_t size, size_
 struct arena_mark {
     struct arena_block *block;
     char *at;
+    struct arena_hold *holds;
 };
 struct arena_mark arena_mark(const struct arena *a);
 void arena_rewind(struct arena *a, struct arena_mark mark);
+
+/* Something that lives elsewhere and must live as long as the arena's memory: release(what) is
+ * called by arena_fini(), arena_reset() and arena_rewind(), the newest first. */
+void arena_hold(struct arena *a, void (*release)(void *what), void *what);
 
 /* n * size; ends the process where that overflows. */
 size_t size_mul(size_t n, size_t size);

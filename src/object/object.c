@@ -5,6 +5,7 @@
  *                                     the revision is put in on the way out
  */
 #include "object/object.h"
+#include "object/recent_priv.h"
 #include "object/slab.h"
 
 #include "schema/codec.h"
@@ -149,6 +150,7 @@ void object_unref(struct object *o)
 {
     if (!o || --o->refs)
         return;
+    recent_drop(o);
     free(o->bytes);
     slab_free(o, sizeof(*o) + o->path_len + o->uid_len);
 }
@@ -178,6 +180,7 @@ struct str object_uid(const struct object *o)
 
 void object_set_revision(struct object *o, uint64_t revision)
 {
+    recent_drop(o); /* the tree has it in it */
     o->revision = revision;
 }
 
@@ -258,7 +261,7 @@ struct str object_bytes(const struct object *o, struct arena *a)
     return buf_str(&out);
 }
 
-const struct json *object_tree(const struct object *o, struct arena *a)
+static const struct json *parse(const struct object *o, struct arena *a)
 {
     struct err err = {0};
     const struct json *tree = json_parse(a, object_bytes(o, a), NULL, &err);
@@ -266,6 +269,31 @@ const struct json *object_tree(const struct object *o, struct arena *a)
     if (!tree)
         die("cannot read stored object '%.*s': %s", STR_ARG(object_path(o)), err.text);
     return tree;
+}
+
+/* Its entry, with the tree; NULL for an object that is too large to keep. */
+static struct recent *recent_of(const struct object *o)
+{
+    struct recent *r = recent_find(o);
+
+    if (r)
+        return r;
+    warm(o);
+    if (o->n_bytes > RECENT_MAX_BYTES)
+        return NULL;
+    r = recent_make(o);
+    r->tree = parse(o, &r->arena);
+    return r;
+}
+
+const struct json *object_tree(const struct object *o, struct arena *a)
+{
+    struct recent *r = recent_of(o);
+
+    if (!r)
+        return parse(o, a);
+    recent_hold(r, a);
+    return r->tree;
 }
 
 size_t object_weight(const struct object *o)
@@ -306,6 +334,7 @@ struct object_home *object_home(const struct object *o)
 
 void object_set_kind(struct object *o, const struct kind *kind)
 {
+    recent_drop(o);
     o->kind = kind;
 }
 
@@ -335,5 +364,12 @@ size_t object_cool(struct object *o)
 
 const void *object_view(const struct object *o, struct arena *a)
 {
-    return schema_decode(a, object_key(o).kind->schema, object_tree(o, a));
+    struct recent *r = recent_of(o);
+
+    if (!r)
+        return schema_decode(a, o->kind->schema, parse(o, a));
+    if (!r->view)
+        r->view = schema_decode(&r->arena, o->kind->schema, r->tree);
+    recent_hold(r, a);
+    return r->view;
 }

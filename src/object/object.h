@@ -51,9 +51,11 @@ void object_write(const struct object *o, struct buf *out);
 void object_write_at(const struct object *o, uint64_t revision, struct buf *out);
 /* Without apiVersion and kind, as items of lists. */
 void object_write_untyped(const struct object *o, struct buf *out);
-/* The tree, in the arena. Never fails: what was stored can be read. */
+/* The tree, which lives as long as the arena. Never fails: what was stored can be read. What
+ * was read last is kept and shared (recent_priv.h): trees and views are never changed. */
 const struct json *object_tree(const struct object *o, struct arena *a);
-/* The typed view (`struct job *` for kind Job), in the arena; see schema/. */
+/* The typed view (`struct job *` for kind Job), which lives as long as the arena; see schema/.
+ */
 const void *object_view(const struct object *o, struct arena *a);
 /* Bytes it holds in memory. */
 size_t object_weight(const struct object *o);

@@ -56,3 +56,31 @@ TEST(buf_grows)
     buf_drop(&heap, heap.len - 4);
     check_same(buf_str(&heap), S("999,"));
 }
+
+static void note(void *what)
+{
+    buf_byte(what, 'x');
+}
+
+TEST(arena_hold)
+{
+    struct arena a = {0};
+    scoped(buf_fini) struct buf first = {0};
+    scoped(buf_fini) struct buf second = {0};
+
+    arena_hold(&a, note, &first);
+    struct arena_mark mark = arena_mark(&a);
+    arena_hold(&a, note, &second);
+    test_case("a rewind releases what came after the mark");
+    arena_rewind(&a, mark);
+    check_int(first.len, 0);
+    check_int(second.len, 1);
+    test_case("a reset the rest, once");
+    arena_reset(&a);
+    arena_reset(&a);
+    check_int(first.len, 1);
+    arena_hold(&a, note, &first);
+    arena_fini(&a);
+    check_int(first.len, 2);
+    check_int(second.len, 1);
+}

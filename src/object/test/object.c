@@ -116,3 +116,48 @@ TEST(object_home)
     check(object_is_warm(o));
     object_unref(o);
 }
+
+TEST(object_recent)
+{
+    struct arena a = {0}, b = {0};
+    struct object *o = object_of(&a, "{\"metadata\":{\"name\":\"a\",\"uid\":\"u\"},\"n\":1}");
+    const struct json *first = object_tree(o, &b);
+
+    test_case("read again, it is the same tree");
+    check(object_tree(o, &a) == first);
+    test_case("with another revision it is another");
+    object_set_revision(o, 5);
+    const struct json *second = object_tree(o, &a);
+    check(second != first);
+    check_samez(json_str(json_path(second, "metadata", "resourceVersion", NULL)), "5");
+    check(json_path(first, "metadata", "resourceVersion", NULL) == NULL);
+    test_case("a tree lives as long as the arena that was given it");
+    object_unref(o);
+    arena_fini(&a);
+    for (int i = 0; i < 1000; i++) {
+        scoped(arena_fini) struct arena c = {0};
+        struct object *x = object_of(&c, "{\"metadata\":{\"name\":\"x\"},\"n\":2}");
+        check_int(json_i64(json_getz(object_tree(x, &c), "n"), 0), 2);
+        object_unref(x);
+    }
+    check_int(json_i64(json_getz(first, "n"), 0), 1);
+    arena_fini(&b);
+}
+
+TEST(object_recent_many)
+{
+    enum { N = 500 };
+    scoped(arena_fini) struct arena a = {0};
+    struct object *o[N];
+
+    for (int i = 0; i < N; i++)
+        o[i] = object_of(&a,
+                         str_printf(&a, "{\"metadata\":{\"name\":\"a\"},\"n\":%d}%c", i, 0).at);
+    for (int round = 0; round < 3; round++)
+        for (int i = 0; i < N; i++) {
+            scoped(arena_fini) struct arena c = {0};
+            check_int(json_i64(json_getz(object_tree(o[i], &c), "n"), 0), i);
+        }
+    for (int i = 0; i < N; i++)
+        object_unref(o[i]);
+}
