@@ -326,6 +326,12 @@ void metadata_check_create(struct field_errors *e, const struct field_path *at,
     check_finalizers(e, &finalizers_at, json_getz(meta, "finalizers"));
 }
 
+/* A text that is empty is a field that was not given. */
+static bool is_set(const struct json *v)
+{
+    return json_has(v) && !(v->type == JSON_STRING && json_str(v).len == 0);
+}
+
 static void check_fixed(struct field_errors *e, const struct field_path *at,
                         const struct json *meta, const struct json *old)
 {
@@ -341,8 +347,7 @@ static void check_fixed(struct field_errors *e, const struct field_path *at,
         struct field_path one = field_child(at, str_from(fixed[i]));
         const struct json *now = json_get(meta, str_from(fixed[i]));
         const struct json *was = json_get(old, str_from(fixed[i]));
-        bool both_empty = !json_has(now) && !json_has(was);
-        if (!both_empty && !json_eq(now ? now : &null, was ? was : &null))
+        if ((is_set(now) || is_set(was)) && !json_eq(now ? now : &null, was ? was : &null))
             field_invalid(e, &one, now, "field is immutable");
     }
 }

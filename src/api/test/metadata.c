@@ -62,17 +62,21 @@ TEST(metadata_check_update)
     static const struct {
         const char *name, *old, *meta, *want;
     } cases[] = {
-        {"labels may change",            "{'name':'a'}",
-         "{'name':'a','resourceVersion':'1','labels':{'x':'y'}}",                                                                               ""                                               },
-        {"an empty uid is as none",      "{'name':'a'}",
-         "{'name':'a','resourceVersion':'1','uid':null}",                                                                                       ""                                               },
-        {"names do not",                 "{'name':'a'}",            "{'name':'b','resourceVersion':'1'}",
-         "metadata.name: Invalid value: \"b\": field is immutable"                                                                                                                               },
-        {"a version is demanded",        "{'name':'a'}",            "{'name':'a'}",
-         "metadata.resourceVersion: Invalid value: \"\": must be specified for an update"                                                                                                        },
+        {"labels may change",                "{'name':'a'}",
+         "{'name':'a','resourceVersion':'1','labels':{'x':'y'}}",                                                                               ""                                                           },
+        {"an empty uid is as none",          "{'name':'a'}",
+         "{'name':'a','resourceVersion':'1','uid':null}",                                                                                       ""                                                           },
+        {"nor an empty namespace",           "{'name':'a'}",
+         "{'name':'a','namespace':'','resourceVersion':'1'}",                                                                                   ""                                                           },
+        {"but a set one may not be emptied", "{'name':'a','namespace':'n'}",
+         "{'name':'a','namespace':'','resourceVersion':'1'}",                                                                                   "metadata.namespace: Invalid value: \"\": field is immutable"},
+        {"names do not",                     "{'name':'a'}",                 "{'name':'b','resourceVersion':'1'}",
+         "metadata.name: Invalid value: \"b\": field is immutable"                                                                                                                                           },
+        {"a version is demanded",            "{'name':'a'}",                 "{'name':'a'}",
+         "metadata.resourceVersion: Invalid value: \"\": must be specified for an update"                                                                                                                    },
         {"no new finalizers at the end",
-         "{'name':'a','deletionTimestamp':'2030-01-01T00:00:00Z'}", "{'name':'a','resourceVersion':'1',"
-         "'deletionTimestamp':'2030-01-01T00:00:00Z','finalizers':['x/y']}", "deleted, found new finalizers []string{\"x/y\"}"},
+         "{'name':'a','deletionTimestamp':'2030-01-01T00:00:00Z'}",          "{'name':'a','resourceVersion':'1',"
+         "'deletionTimestamp':'2030-01-01T00:00:00Z','finalizers':['x/y']}", "deleted, found new finalizers []string{\"x/y\"}"            },
     };
     scoped(arena_fini) struct arena a = arena_sized(4096);
     struct field_path at = field_child(NULL, S("metadata"));
