@@ -26,7 +26,7 @@ struct job {
 enum kind {
     CLASSICAL,
     FAIR,
-    ORDERLY_CLASSICAL, /* preemptors first, and flavors in one order */
+    ORDERLY_CLASSICAL, /* preemptors first, no MayStopSearch, no borrowWithinCohort */
     ORDERLY_FAIR       /* and no reclaiming from a higher priority */
 };
 
@@ -118,12 +118,12 @@ static void build(struct world *w)
         q->is_strict = below(w, 4) == 0;
         q->borrow_try_next = below(w, 2);
         q->preempt_stop = below(w, 2);
-        if (w->kind >= ORDERLY_CLASSICAL && q->preempt_stop)
-            q->borrow_try_next = false;
+        if (w->kind >= ORDERLY_CLASSICAL)
+            q->preempt_stop = false;
         q->has_preemption = true;
         q->within = random_policy(w, true);
         q->reclaim = random_policy(w, false);
-        if (q->reclaim != POLICY_NEVER && below(w, 3) == 0 && !w->config.fair_sharing)
+        if (q->reclaim != POLICY_NEVER && below(w, 3) == 0 && w->kind == CLASSICAL)
             q->borrow = POLICY_LOWER;
         queue_put_cq(w->e, q, NULL);
         struct queue_lq_spec lq = {.ns = S("ns"), .name = q->name, .cq = q->name, .weight = 1};
