@@ -334,6 +334,9 @@ static bool put_text(struct arena *a, struct buf *b, struct cel_value v, bool is
         return false;
     }
     switch (v.kind) {
+    case CEL_INT:
+        buf_i64(b, v.i);
+        return true;
     case CEL_NULL:
         buf_add(b, S("null"));
         return true;
@@ -401,7 +404,7 @@ static struct cel_value put_clause(struct arena *a, struct buf *b, struct format
         else if (v.kind == CEL_UINT)
             buf_printf(b, "%llu", (unsigned long long)v.u);
         else
-            buf_printf(b, "%lld", (long long)v.i);
+            buf_i64(b, v.i);
         return bad;
     case 'f':
     case 'e':
