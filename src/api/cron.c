@@ -1,7 +1,7 @@
 /* cron.c - reading the schedule of a CronJob */
 #include "api/cron.h"
 
-#include "api/zone.h"
+#include "value/zone.h"
 #include "value/time.h"
 
 struct field {

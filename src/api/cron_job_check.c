@@ -2,7 +2,7 @@
 #include "api/cron.h"
 #include "api/job_check.h"
 #include "api/rules_priv.h"
-#include "api/zone.h"
+#include "value/zone.h"
 
 #define NAME_MAX_BYTES 52 /* eleven more make a Job's name */
 #define ZONE_PART_MAX 14

@@ -3,12 +3,10 @@
  * A timestamp reaches from year 1 to 9999 with nanoseconds, further than struct instant. Zones
  * are read from the system's database where an expression names one.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 #include "cel/value_priv.h"
 #include "value/value.h"
+#include "value/zone.h"
 
 #define DAY 86400
 #define NS INT64_C(1000000000)
@@ -165,203 +163,13 @@ struct str duration_text(struct arena *a, int64_t ns)
 
 /* ---- zones ---- */
 
-#define MAX_ZONE_FILE ((size_t)64 << 10)
-#define ZONE_DIR "/usr/share/zoneinfo/"
-
-static int64_t big_endian(const char *s, size_t n)
+static struct cel_value named_zone(struct arena *a, struct str name, int64_t t)
 {
-    uint64_t v = s[0] & 0x80 ? UINT64_MAX : 0;
+    struct zone zone;
 
-    for (size_t i = 0; i < n; i++)
-        v = v << 8 | (uint8_t)s[i];
-    return (int64_t)v;
-}
-
-/* One rule of a POSIX zone text: `M3.2.0/2`, in seconds of the local year. */
-static bool posix_rule(struct str s, size_t *i, int64_t year, int64_t *out)
-{
-    int v[3], n = 0;
-    int64_t t, time = 2 * 3600;
-
-    if (!sign(s, i, ','))
-        return false;
-    if (!sign(s, i, 'M'))
-        return false; /* the day-number forms are in no zone of the database */
-    for (; n < 3; n++) {
-        size_t from = *i;
-        v[n] = 0;
-        while (*i < s.len && s.at[*i] >= '0' && s.at[*i] <= '9')
-            v[n] = v[n] * 10 + (s.at[(*i)++] - '0');
-        if (*i == from || (n < 2 && !sign(s, i, '.')))
-            return false;
-    }
-    if (v[0] < 1 || v[0] > 12 || v[1] < 1 || v[1] > 5 || v[2] > 6)
-        return false;
-    int64_t first = time_days(year, v[0], 1), week = ((first % 7) + 11) % 7;
-    int64_t day = (v[2] - week + 7) % 7 + 7 * (v[1] - 1);
-    while (day >= time_month_days(year, v[0]))
-        day -= 7;
-    if (sign(s, i, '/')) {
-        bool is_minus = sign(s, i, '-');
-        int64_t unit = 3600;
-        for (time = 0; unit; unit /= 60) {
-            int64_t x = 0;
-            while (*i < s.len && s.at[*i] >= '0' && s.at[*i] <= '9' && x < 1000)
-                x = x * 10 + (s.at[(*i)++] - '0');
-            time += x * unit;
-            if (!sign(s, i, ':'))
-                break;
-        }
-        if (is_minus)
-            time = -time;
-    }
-    t = (first + day) * DAY + time;
-    *out = t;
-    return true;
-}
-
-static void posix_name(struct str s, size_t *i)
-{
-    if (sign(s, i, '<')) {
-        while (*i < s.len && s.at[*i] != '>')
-            (*i)++;
-        sign(s, i, '>');
-        return;
-    }
-    while (*i < s.len &&
-           ((s.at[*i] >= 'A' && s.at[*i] <= 'Z') || (s.at[*i] >= 'a' && s.at[*i] <= 'z')))
-        (*i)++;
-}
-
-/* Seconds east of UTC; POSIX writes them west. */
-static bool posix_offset(struct str s, size_t *i, int64_t *out)
-{
-    int64_t total = 0, unit = 3600;
-    bool is_east = sign(s, i, '-');
-
-    if (!is_east)
-        sign(s, i, '+');
-    size_t from = *i;
-    for (; unit; unit /= 60) {
-        int64_t x = 0;
-        while (*i < s.len && s.at[*i] >= '0' && s.at[*i] <= '9' && x < 1000)
-            x = x * 10 + (s.at[(*i)++] - '0');
-        total += x * unit;
-        if (!sign(s, i, ':'))
-            break;
-    }
-    *out = is_east ? total : -total;
-    return *i > from;
-}
-
-/* The rule at a zone file's end, for moments behind its table: `EST5EDT,M3.2.0,M11.1.0`. */
-static bool posix_zone(struct str s, int64_t t, int64_t *out)
-{
-    int64_t standard, summer, from, to, year;
-    size_t i = 0;
-
-    posix_name(s, &i);
-    if (!posix_offset(s, &i, &standard))
-        return false;
-    *out = standard;
-    if (i == s.len)
-        return true;
-    posix_name(s, &i);
-    if (!posix_offset(s, &i, &summer))
-        summer = standard + 3600;
-    year = stamp_split(cel_time(t, 0, 0), standard).year;
-    if (!posix_rule(s, &i, year, &from) || !posix_rule(s, &i, year, &to))
-        return true;
-    from -= standard;
-    to -= summer;
-    bool is_summer = from < to ? t >= from && t < to : t >= from || t < to;
-    if (is_summer)
-        *out = summer;
-    return true;
-}
-
-/* Where a zone file's second, 64-bit part begins and what it holds. */
-struct zone_header {
-    size_t n_utc, n_std, n_leap, n_times, n_types, n_chars;
-};
-
-static bool zone_header(struct str *s, struct zone_header *h)
-{
-    size_t *fields[] = {&h->n_utc,   &h->n_std,   &h->n_leap,
-                        &h->n_times, &h->n_types, &h->n_chars};
-
-    if (s->len < 44 || memcmp(s->at, "TZif", 4) != 0)
-        return false;
-    for (size_t i = 0; i < countof(fields); i++) {
-        int64_t v = big_endian(s->at + 20 + 4 * i, 4);
-        if (v < 0 || v > (int64_t)MAX_ZONE_FILE)
-            return false;
-        *fields[i] = (size_t)v;
-    }
-    *s = str_slice(*s, 44, s->len);
-    return true;
-}
-
-static size_t zone_size(const struct zone_header *h, size_t width)
-{
-    return h->n_times * (width + 1) + h->n_types * 6 + h->n_chars + h->n_leap * (width + 4) +
-           h->n_std + h->n_utc;
-}
-
-static bool zone_lookup(struct str s, int64_t t, int64_t *out)
-{
-    struct zone_header h;
-
-    if (!zone_header(&s, &h) || zone_size(&h, 4) > s.len)
-        return false;
-    s = str_slice(s, zone_size(&h, 4), s.len);
-    if (!zone_header(&s, &h) || zone_size(&h, 8) > s.len || h.n_types == 0)
-        return false;
-    const char *types = s.at + h.n_times * 9;
-    size_t i = 0, type = 0;
-    while (i < h.n_times && big_endian(s.at + 8 * i, 8) <= t)
-        i++;
-    struct str footer = str_trim(str_slice(s, zone_size(&h, 8), s.len));
-    if (i == h.n_times && footer.len && posix_zone(footer, t, out))
-        return true;
-    if (i > 0)
-        type = (uint8_t)s.at[h.n_times * 8 + i - 1];
-    if (type >= h.n_types)
-        return false;
-    *out = big_endian(types + 6 * type, 4);
-    return true;
-}
-
-static bool is_zone_name(struct str s)
-{
-    for (size_t i = 0; i < s.len; i++) {
-        char c = s.at[i];
-        bool is_ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                     (c >= '0' && c <= '9') || c == '/' || c == '_' || c == '-' || c == '+';
-        if (!is_ok)
-            return false;
-    }
-    return s.len && s.len < 64 && s.at[0] != '/';
-}
-
-static struct cel_value named_zone(struct arena *a, struct str zone, int64_t t)
-{
-    char path[128], *bytes;
-    int64_t offset;
-    size_t n = 0;
-    ssize_t got;
-
-    if (is_zone_name(zone)) {
-        snprintf(path, sizeof(path), ZONE_DIR "%.*s", STR_ARG(zone));
-        scoped(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
-        bytes = arena_raw(a, MAX_ZONE_FILE, 1);
-        while (fd >= 0 && n < MAX_ZONE_FILE &&
-               (got = read(fd, bytes + n, MAX_ZONE_FILE - n)) > 0)
-            n += (size_t)got;
-        if (zone_lookup(str_of(bytes, n), t, &offset))
-            return cel_int(offset);
-    }
-    return cel_fail_text(a, "unknown time zone %.*s", STR_ARG(zone));
+    if (zone_load(a, name, &zone, NULL) < 0)
+        return cel_fail_text(a, "unknown time zone %.*s", STR_ARG(name));
+    return cel_int(zone_at(&zone, t));
 }
 
 struct cel_value zone_offset(struct arena *a, struct str zone, struct cel_value t)

@@ -11,3 +11,4 @@
 #include "value/strs.h"
 #include "value/time.h"
 #include "value/url.h"
+#include "value/zone.h"

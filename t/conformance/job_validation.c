@@ -6,7 +6,7 @@
 #include "api/job_check.h"
 #include "api/metadata.h"
 #include "api/rules.h"
-#include "api/zone.h"
+#include "value/zone.h"
 #include "job_parts.h"
 #include "schema/default.h"
 #include "schema/table.h"

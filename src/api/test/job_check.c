@@ -6,7 +6,7 @@
 #include "api/find.h"
 #include "api/index_list.h"
 #include "api/rules.h"
-#include "api/zone.h"
+#include "value/zone.h"
 #include "base/testing.h"
 #include "schema/default.h"
 #include "schema/validate.h"

@@ -2,7 +2,7 @@
  *
  * Sorted bytewise. What a zone means is read from the system's files when it is needed.
  */
-#include "api/zone.h"
+#include "value/zone.h"
 
 static const struct str names[] = {
     S_INIT("Africa/Abidjan"),
