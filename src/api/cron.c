@@ -1,8 +1,8 @@
 /* cron.c - reading the schedule of a CronJob */
 #include "api/cron.h"
 
-#include "value/zone.h"
 #include "value/time.h"
+#include "value/zone.h"
 
 struct field {
     const char *what;

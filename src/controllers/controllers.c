@@ -4,6 +4,7 @@
 #include "controllers/controllers_priv.h"
 
 const struct controller_row controller_rows[] = {
+    {"cronjob-controller",            "makes Jobs when their time has come",           cronjob_start,   cronjob_free  },
     {"job-controller",                "runs a Job's pods until enough have succeeded", job_start,       job_free      },
     {"kueue",                         "queues Jobs for quota and admits them",         kueue_start,     kueue_free    },
     {"namespace-controller",          "empties namespaces that are being deleted",     namespace_start,

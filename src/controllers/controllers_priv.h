@@ -3,6 +3,8 @@
 
 #include "control/control.h"
 
+void *cronjob_start(struct control *c);
+void cronjob_free(void *state);
 void *garbage_start(struct control *c);
 void garbage_free(void *state);
 void *job_start(struct control *c);

@@ -666,6 +666,10 @@ static void run_ttl(struct conf *t, const struct json *c)
 }
 
 static const struct conf_file files[] = {
+    {.name = "cron-next",          .run = job_cron_next      },
+    {.name = "cron-schedule",      .run = job_cron_schedule  },
+    {.name = "cron-sync",          .run = job_cron_sync      },
+    {.name = "cron-cleanup",       .run = job_cron_cleanup   },
     {.name = "indexes-format",     .run = job_indexes_format },
     {.name = "schedule-format",    .run = job_schedule_format},
     {.name = "timezones",          .run = job_timezones      },

@@ -6,11 +6,11 @@
 #include "api/job_check.h"
 #include "api/metadata.h"
 #include "api/rules.h"
-#include "value/zone.h"
 #include "job_parts.h"
 #include "schema/default.h"
 #include "schema/table.h"
 #include "schema/validate.h"
+#include "value/zone.h"
 
 static int by_text(const struct json *a, const struct json *b)
 {

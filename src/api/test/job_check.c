@@ -6,10 +6,10 @@
 #include "api/find.h"
 #include "api/index_list.h"
 #include "api/rules.h"
-#include "value/zone.h"
 #include "base/testing.h"
 #include "schema/default.h"
 #include "schema/validate.h"
+#include "value/zone.h"
 
 static struct str texts(struct arena *a, const struct field_errors *e)
 {

@@ -1,0 +1,99 @@
+/* cron.c - CronJobs by the hour: what runs, what is replaced, what is kept */
+#include "sim/sim.h"
+
+#include "base/testing.h"
+#include "json/json.h"
+
+/* How many Jobs lie there and how many Events tell of what. */
+struct count {
+    size_t jobs, complete, created, forbidden, deleted, active;
+};
+
+static struct count count(struct sim *s)
+{
+    scoped(arena_fini) struct arena a = arena_sized(1 << 20);
+    struct buf dump = buf_in(&a, 1 << 16);
+    struct str rest, line;
+    struct count n = {0};
+
+    sim_dump(s, &dump);
+    rest = buf_str(&dump);
+    while (rest.len) {
+        str_cut(rest, '\n', &line, &rest);
+        const struct json *v = json_parse(&a, line, NULL, NULL);
+        struct str kind = json_str(json_getz(v, "kind"));
+        struct str reason = json_str(json_getz(v, "reason"));
+        size_t times = (size_t)json_i64(json_getz(v, "count"), 1);
+        if (str_eqz(kind, "Job")) {
+            n.jobs++;
+            n.complete += json_has(json_path(v, "status", "completionTime", NULL));
+        } else if (str_eqz(kind, "CronJob")) {
+            n.active = json_len(json_path(v, "status", "active", NULL));
+        } else if (str_eqz(json_str(json_path(v, "involvedObject", "kind", NULL)), "CronJob")) {
+            n.created += str_eqz(reason, "SuccessfulCreate") ? times : 0;
+            n.forbidden += str_eqz(reason, "JobAlreadyActive") ? times : 0;
+            n.deleted += str_eqz(reason, "SuccessfulDelete") ? times : 0;
+        }
+    }
+    return n;
+}
+
+static struct sim *start(struct arena *a, const char *more, int run_for_s)
+{
+    struct sim_config config = {.seed = 1, .hollow_nodes = 1};
+    struct err err = {0};
+    struct sim *s = sim_new(&config, &err);
+    struct str text = str_printf(
+        a,
+        "{\"apiVersion\":\"batch/v1\",\"kind\":\"CronJob\",\"metadata\":{\"name\":\"c\"},"
+        "\"spec\":{\"schedule\":\"*/5 * * * *\",%s\"jobTemplate\":{\"spec\":{\"template\":{"
+        "\"metadata\":{\"annotations\":{\"berth.dev/run-for\":\"%ds\"}},\"spec\":{"
+        "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"x\","
+        "\"command\":"
+        "[\"x\"]}]}}}}}}",
+        more, run_for_s);
+
+    if (!check(s && sim_apply(s, json_parse(a, text, NULL, NULL), &err) == 0))
+        fprintf(stderr, "    %s\n", err.text);
+    return s;
+}
+
+TEST(cron_runs_and_keeps_history)
+{
+    scoped(arena_fini) struct arena a = arena_sized(4096);
+    struct sim *s = start(&a, "", 60);
+
+    sim_run(s, span_s(31 * 60));
+    struct count n = count(s);
+    check_int(n.jobs, 4); /* three complete ones are kept; the last one runs */
+    check_int(n.complete, 3);
+    check_int(n.created, 6);
+    check_int(n.active, 1);
+    check_int(n.deleted, 2);
+    sim_free(s);
+}
+
+TEST(cron_policies)
+{
+    static const struct {
+        const char *name, *more;
+        size_t created, deleted, active;
+    } cases[] = {
+        {"all run",              "",                                   6, 0, 3},
+        {"none while one runs",  "\"concurrencyPolicy\":\"Forbid\",",  3, 0, 1},
+        {"the new one instead",  "\"concurrencyPolicy\":\"Replace\",", 6, 5, 1},
+        {"none while suspended", "\"suspend\":true,",                  0, 0, 0},
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        scoped(arena_fini) struct arena a = arena_sized(4096);
+        struct sim *s = start(&a, cases[i].more, 11 * 60 + 30);
+        test_case(cases[i].name);
+        sim_run(s, span_s(30 * 60 + 30));
+        struct count n = count(s);
+        check_int(n.created, cases[i].created);
+        check_int(n.deleted, cases[i].deleted);
+        check_int(n.active, cases[i].active);
+        sim_free(s);
+    }
+}
