@@ -42,6 +42,10 @@ test_expect_success 'the third waits with a reason in numbers and a stable code'
 	berth why job/c >got && grep "insufficient unused quota for cpu in flavor small, 100m more needed" got &&
 	berth why job/c -o json | grep "\"code\": \"WaitingForQuota\""
 '
+test_expect_success 'what would change that is said, and was tried: room for what it asks' '
+	berth why job/c >got && grep "would help" got && grep "ClusterQueue small" got &&
+	berth why job/c -o json >got && grep "\"shortBy\": 100" got && grep "\"changes\"" got
+'
 test_expect_success 'the queue shows who runs and who waits, in which place' '
 	berth queue >got && grep "^a .* runs" got && grep "^c .* waits .* 1 " got
 '

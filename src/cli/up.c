@@ -197,6 +197,23 @@ static void answer_metrics(void *ctx, struct http_request *q,
     http_respond_buf(q, 200, headers, countof(headers), &out);
 }
 
+/* GET .../workloads/NAME/why: the engine's own record. */
+static void answer_why(void *ctx, struct http_request *q, const struct server_about *about)
+{
+    static const struct http_header type = {S_INIT("content-type"), S_INIT("application/json")};
+    struct up *u = ctx;
+    struct json why;
+    struct err err;
+
+    if (controllers_why(u->controllers, q->arena, about->ns, about->name, &why)) {
+        http_respond(q, 200, &type, 1, json_text(q->arena, &why));
+        return;
+    }
+    err_set(&err, ERR_NOT_FOUND, "the queues do not know workload '%.*s'",
+            STR_ARG(about->name));
+    server_refuse(q, &err);
+}
+
 static int start_controllers(struct up *u)
 {
     struct controllers_config config = {.names = str_from(cli_value(u->args, "controllers"))};
@@ -208,6 +225,11 @@ static int start_controllers(struct up *u)
         return -1;
     server_mount(u->server, &(struct server_mount){
                                 .path = S("/metrics"), .handle = answer_metrics, .ctx = u});
+    server_mount(u->server, &(struct server_mount){.group = S("kueue.x-k8s.io"),
+                                                   .plural = S("workloads"),
+                                                   .subresource = S("why"),
+                                                   .handle = answer_why,
+                                                   .ctx = u});
     return 0;
 }
 

@@ -21,7 +21,7 @@ static const struct json *record_of(struct session *s, const struct json *worklo
     struct err err = {0};
     struct str body;
     struct str path =
-        str_printf(s->arena, "/berth/why/%.*s/%.*s",
+        str_printf(s->arena, "/apis/kueue.x-k8s.io/v1beta2/namespaces/%.*s/workloads/%.*s/why",
                    STR_ARG(json_str(json_path(workload, "metadata", "namespace", NULL))),
                    STR_ARG(json_str(json_path(workload, "metadata", "name", NULL))));
 
@@ -60,10 +60,10 @@ static void print_record(struct session *s, const struct json *record)
         print_line(i ? "" : "because", json_str(json_getz(json_at(causes, i), "text")));
     if (json_getz(record, "position"))
         print_line("place", str_printf(s->arena, "%" PRId64 " in ClusterQueue %.*s",
-                                       json_i64(json_getz(record, "position"), 0) + 1,
+                                       json_i64(json_getz(record, "position"), 0),
                                        STR_ARG(json_str(json_getz(record, "clusterQueue")))));
     json_each (i, changes)
-        print_line(i ? "" : "would help", json_str(json_at(changes, i)));
+        print_line(i ? "" : "would help", json_str(json_getz(json_at(changes, i), "text")));
 }
 
 static int why_job(struct session *s, const struct client_target *t, bool is_json)

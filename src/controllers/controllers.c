@@ -97,3 +97,13 @@ void controllers_metrics(struct controllers *cs, struct buf *out)
             kueue_metrics(cs->states[i], out);
     }
 }
+
+bool controllers_why(struct controllers *cs, struct arena *a, struct str ns, struct str name,
+                     struct json *out)
+{
+    for (size_t i = 0; i < controller_n_rows; i++) {
+        if (cs->states[i] && controller_rows[i].start == kueue_start)
+            return kueue_why(cs->states[i], a, ns, name, out);
+    }
+    return false;
+}

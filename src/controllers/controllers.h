@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "base/base.h"
+#include "json/json.h"
 
 struct control;
 struct controllers;
@@ -23,6 +23,10 @@ void controllers_free(struct controllers *cs);
 
 /* How the queues do, in Prometheus' text; nothing where they are off. */
 void controllers_metrics(struct controllers *cs, struct buf *out);
+
+/* Why a Workload waits (why.h). False: nobody knows it, or the queues are off. */
+bool controllers_why(struct controllers *cs, struct arena *a, struct str ns, struct str name,
+                     struct json *out);
 
 /* The rows, for help and discovery. */
 struct controller_row {

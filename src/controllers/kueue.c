@@ -3,9 +3,12 @@
 
 #include "controllers/admit.h"
 #include "controllers/metrics.h"
+#include "controllers/why.h"
 #include "controllers/workload.h"
+#include "io/io.h"
 
 struct kueue {
+    struct control *control;
     struct admit *admit;
     struct queue_status *status;
     struct workloads *workloads;
@@ -17,6 +20,7 @@ void *kueue_start(struct control *c)
 {
     struct kueue *k = mem_zero(1, sizeof(*k));
 
+    k->control = c;
     k->admit = admit_new(c);
     k->status = queue_status_new(c, k->admit);
     k->workloads = workloads_new(c);
@@ -42,4 +46,11 @@ void kueue_metrics(void *state, struct buf *out)
     struct kueue *k = state;
 
     metrics_write(k->metrics, out);
+}
+
+bool kueue_why(void *state, struct arena *a, struct str ns, struct str name, struct json *out)
+{
+    struct kueue *k = state;
+
+    return why_json(admit_engine(k->admit), a, ns, name, io_now(control_io(k->control)), out);
 }

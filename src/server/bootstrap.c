@@ -64,7 +64,7 @@ static const char *const objects[] = {
     ROLE("view",
          RULE("\"\"", WORK_CORE, READ) "," RULE("\"batch\"", "\"*\"", READ) "," RULE(
              "\"kueue.x-k8s.io\"",
-             "\"workloads\",\"workloads/status\",\"localqueues\","
+             "\"workloads\",\"workloads/status\",\"workloads/why\",\"localqueues\","
              "\"localqueues/status\"",
              READ) "," RULE("\"visibility.kueue.x-k8s.io\"", "\"*\"",
                             READ) "," RULE("\"resource.k8s.io\"",
@@ -77,7 +77,7 @@ static const char *const objects[] = {
             "\"batch\"", "\"*\"",
             READ
             "," WRITE) "," RULE("\"kueue.x-k8s.io\"",
-                                "\"workloads\",\"workloads/status\",\"localqueues\","
+                                "\"workloads\",\"workloads/status\",\"workloads/why\",\"localqueues\","
                                 "\"localqueues/status\"",
                                 READ) "," RULE("\"kueue.x-k8s.io\"", "\"workloads\"",
                                                WRITE) "," RULE("\"visibility.kueue.x-k8s.io\"",
@@ -101,7 +101,7 @@ static const char *const objects[] = {
             "\"batch\"", "\"*\"",
             READ
             "," WRITE) "," RULE("\"kueue.x-k8s.io\"",
-                                "\"workloads\",\"workloads/status\",\"localqueues\","
+                                "\"workloads\",\"workloads/status\",\"workloads/why\",\"localqueues\","
                                 "\"localqueues/status\"",
                                 READ) "," RULE("\"kueue.x-k8s.io\"",
                                                "\"workloads\",\"localqueues\"",
