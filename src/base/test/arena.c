@@ -39,6 +39,9 @@ TEST(arena_grow)
     char *q = arena_grow(&a, p, 64, 128, 8);
     check(q != p);
     check_same(str_of(q, 8), S("12345678"));
+    char *far = arena_grow(&a, q, 128, 64 << 10, 8); /* the last block, but more than is left */
+    check(far != q);
+    check_same(str_of(far, 8), S("12345678"));
 }
 
 TEST(buf_grows)

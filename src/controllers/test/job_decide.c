@@ -164,6 +164,7 @@ TEST(job_decide)
         {"suspension removes all that is active",                              "c2 p2 suspend",                      "a:run* b:wait* c:ok*",
          "remove b a"                                                                                                                                                        },
         {"one failure waits ten seconds from its end",                         "c1 p1",                              "a:fail*",              "again in 5s"                   },
+        {"at the back-off limit it goes on",                                   "c1 p1 b1",                           "a:fail*",              "again in 5s"                   },
         {"past the back-off limit it fails, and takes the rest along",         "c3 p2 b0",
          "a:fail* b:run*",                                                                                                                   "remove b, BackoffLimitExceeded"},
         {"past its deadline likewise",                                         "c3 p2 deadline60 started30",         "a:run*",
