@@ -77,7 +77,8 @@ static const char *const objects[] = {
             "\"batch\"", "\"*\"",
             READ
             "," WRITE) "," RULE("\"kueue.x-k8s.io\"",
-                                "\"workloads\",\"workloads/status\",\"workloads/why\",\"localqueues\","
+                                "\"workloads\",\"workloads/status\",\"workloads/"
+                                "why\",\"localqueues\","
                                 "\"localqueues/status\"",
                                 READ) "," RULE("\"kueue.x-k8s.io\"", "\"workloads\"",
                                                WRITE) "," RULE("\"visibility.kueue.x-k8s.io\"",
@@ -101,7 +102,8 @@ static const char *const objects[] = {
             "\"batch\"", "\"*\"",
             READ
             "," WRITE) "," RULE("\"kueue.x-k8s.io\"",
-                                "\"workloads\",\"workloads/status\",\"workloads/why\",\"localqueues\","
+                                "\"workloads\",\"workloads/status\",\"workloads/"
+                                "why\",\"localqueues\","
                                 "\"localqueues/status\"",
                                 READ) "," RULE("\"kueue.x-k8s.io\"",
                                                "\"workloads\",\"localqueues\"",
