@@ -64,3 +64,6 @@ size_t size_mul(size_t n, size_t size);
 void *mem_alloc(size_t size) __attribute__((malloc));
 void *mem_zero(size_t n, size_t size) __attribute__((malloc));
 void *mem_grow(void *old, size_t size);
+/* Gives back what only the start needed: free heap, and code that comes back from its file when
+ * it runs again. */
+void mem_settle(void);

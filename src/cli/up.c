@@ -29,6 +29,7 @@
 #include "json/json.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:6443"
+#define SETTLE_AFTER_S 2 /* from ready on: the first reconciles have run */
 
 struct up {
     struct cli_args *args;
@@ -46,6 +47,7 @@ struct up {
     struct hollow *hollow;
     struct node_agent *node; /* NULL with --no-node */
     struct io_signal *signals[2];
+    struct io_timer *settle; /* once, when the start is over */
     FILE *audit;
     struct err err;
     bool has_failed, is_ready;
@@ -275,6 +277,12 @@ static int start_nodes(struct up *u)
     return 0;
 }
 
+static void settle(void *ctx)
+{
+    (void)ctx;
+    mem_settle();
+}
+
 static void defaults_made(void *ctx, const struct err *err)
 {
     struct up *u = ctx;
@@ -289,6 +297,8 @@ static void defaults_made(void *ctx, const struct err *err)
            "ready: try `berth run -- echo hello`, `berth queue`, `berth get nodes`\n",
            STR_ARG(http_server_address(u->secure)), STR_ARG(u->dir));
     fflush(stdout);
+    u->settle = io_timer_new(u->io, settle, u);
+    io_timer_set(u->settle, span_s(SETTLE_AFTER_S));
 }
 
 static void bootstrapped(void *ctx, const struct err *err)
@@ -313,6 +323,7 @@ static void close_all(struct up *u)
 {
     for (size_t i = 0; i < countof(u->signals); i++)
         io_signal_free(u->signals[i]);
+    io_timer_free(u->settle);
     http_server_free(u->local);
     http_server_free(u->secure);
     node_agent_free(u->node);

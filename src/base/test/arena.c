@@ -87,3 +87,22 @@ TEST(arena_hold)
     check_int(first.len, 2);
     check_int(second.len, 1);
 }
+
+static size_t resident_kib(void)
+{
+    FILE *f = fopen("/proc/self/statm", "r");
+    unsigned long size = 0, resident = 0;
+
+    check_int(fscanf(f, "%lu %lu", &size, &resident), 2);
+    fclose(f);
+    return resident * 4;
+}
+
+TEST(mem_settle)
+{
+    size_t before = resident_kib();
+
+    mem_settle();
+    check(resident_kib() < before); /* and what runs on comes back by itself */
+    check_samez(S("still here"), "still here");
+}
