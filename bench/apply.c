@@ -3,39 +3,12 @@
  * Prints one figure a line, `name value unit`; the smallest of several rounds, which is what
  * the code costs where the machine is quiet.
  */
-#include <time.h>
-
-#include "api/find.h"
 #include "schema/apply.h"
+#include "api/find.h"
+#include "measure.h"
 #include "schema/strategic.h"
 
-#define ROUNDS 9
 #define MANAGERS 200
-
-static double now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-/* Measures `body`, run n times, in microseconds each; the arena is emptied after each. */
-#define MEASURE(a, name, n, body)                                                              \
-    do {                                                                                       \
-        double best = 1e18;                                                                    \
-        for (int round = 0; round < ROUNDS; round++) {                                         \
-            double start = now_ns(), each;                                                     \
-            for (size_t i = 0; i < (n); i++) {                                                 \
-                struct arena_mark mark = arena_mark(a);                                        \
-                body;                                                                          \
-                arena_rewind((a), mark);                                                       \
-            }                                                                                  \
-            each = (now_ns() - start) / (double)(n) / 1e3;                                     \
-            best = each < best ? each : best;                                                  \
-        }                                                                                      \
-        printf("%-44s %10.2f us\n", name, best);                                               \
-    } while (0)
 
 static const struct json *parse(struct arena *a, struct str text)
 {
@@ -108,16 +81,17 @@ static void jobs(struct arena *kept, struct arena *a)
     both = applied(kept, w, "two", live, mine);
     next = json_with(kept, both, json_of_i64(9), "spec", "parallelism", NULL);
     printf("# a Job of %zu bytes, its managed fields included\n", json_text(kept, live).len);
-    MEASURE(a, "apply/a Job by a second manager", 2000, applied(a, w, "two", live, mine));
-    MEASURE(a, "apply/the same again", 2000, applied(a, w, "two", both, mine));
-    MEASURE(a, "apply/by force", 2000, applied(a, forced, "two", both, other));
+    MEASURE_US(a, "apply/a Job by a second manager", 2000, applied(a, w, "two", live, mine));
+    MEASURE_US(a, "apply/the same again", 2000, applied(a, w, "two", both, mine));
+    MEASURE_US(a, "apply/by force", 2000, applied(a, forced, "two", both, other));
     w.manager = S("edit");
-    MEASURE(a, "apply/update of one field", 2000, apply_update(a, &w, both, next));
-    MEASURE(a, "apply/create", 2000, apply_update(a, &w, NULL, config));
+    MEASURE_US(a, "apply/update of one field", 2000, apply_update(a, &w, both, next));
+    MEASURE_US(a, "apply/create", 2000, apply_update(a, &w, NULL, config));
     patch = schema_strategic_diff(kept, job->schema, both, next, NULL);
-    MEASURE(a, "strategic/apply", 2000,
-            schema_strategic_apply(a, job->schema, both, patch, NULL));
-    MEASURE(a, "strategic/diff", 2000, schema_strategic_diff(a, job->schema, both, next, NULL));
+    MEASURE_US(a, "strategic/apply", 2000,
+               schema_strategic_apply(a, job->schema, both, patch, NULL));
+    MEASURE_US(a, "strategic/diff", 2000,
+               schema_strategic_diff(a, job->schema, both, next, NULL));
 }
 
 static struct str workload_status(struct arena *a, const char *message)
@@ -152,8 +126,8 @@ static void workloads(struct arena *kept, struct arena *a)
                          "\"spec\":{\"podSets\":[{\"name\":\"main\",\"count\":3}],"
                          "\"queueName\":\"q\"}}"));
     live = applied(kept, w, "kueue-admission", live, config);
-    MEASURE(a, "apply/a Workload's status by its only manager", 2000,
-            applied(a, w, "kueue-admission", live, next));
+    MEASURE_US(a, "apply/a Workload's status by its only manager", 2000,
+               applied(a, w, "kueue-admission", live, next));
 }
 
 static void many(struct arena *kept, struct arena *a)
@@ -171,7 +145,8 @@ static void many(struct arena *kept, struct arena *a)
                                    i, i));
         live = applied(kept, w, str_printf(kept, "manager-%d", i).at, live, config);
     }
-    MEASURE(a, "apply/by one of 200 managers", 200, applied(a, w, "manager-7", live, config));
+    MEASURE_US(a, "apply/by one of 200 managers", 200,
+               applied(a, w, "manager-7", live, config));
 }
 
 int main(void)

@@ -9,26 +9,11 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <malloc.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cel/device.h"
+#include "measure.h"
 #include "value/value.h"
-
-#define ROUNDS 7
-
-static double now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); /* others may be busy */
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static void tell(const char *name, double value, const char *unit)
-{
-    printf("%-44s %10.1f %s\n", name, value, unit);
-}
 
 static size_t heap_used(void)
 {
@@ -104,16 +89,16 @@ static void bench_device(struct arena *a, const struct cel_env *env)
 
     cel_bind(p, d, slots);
     size_t heap = heap_used(), arena = a->total;
-    for (int r = 0; r < ROUNDS; r++) {
+    for (int r = 0; r < MEASURE_ROUNDS; r++) {
         struct cel_run run = {.arena = a, .device = d};
-        double t = now_ns();
+        double t = cpu_ns();
         for (size_t i = 0; i < n; i++)
             ok &= cel_is_true(cel_eval(p, &run));
-        best[0] = MIN(best[0], (now_ns() - t) / (double)n);
-        t = now_ns();
+        best[0] = MIN(best[0], (cpu_ns() - t) / (double)n);
+        t = cpu_ns();
         for (size_t i = 0; i < n; i++)
             ok &= cel_is_true(cel_eval_bound(p, &run, slots));
-        best[1] = MIN(best[1], (now_ns() - t) / (double)n);
+        best[1] = MIN(best[1], (cpu_ns() - t) / (double)n);
     }
     size_t used = heap_used() - heap + (a->total - arena);
     if (!ok)
@@ -144,11 +129,11 @@ static void bench_columns(struct arena *a, const struct cel_env *env)
                                                              : models[i % 3];
         columns[s] = column;
     }
-    for (int r = 0; r < ROUNDS; r++) {
+    for (int r = 0; r < MEASURE_ROUNDS; r++) {
         struct cel_run run = {.arena = a};
-        double t = now_ns();
+        double t = cpu_ns();
         cel_eval_many(p, &run, columns, N_DEVICES, out);
-        best = MIN(best, (now_ns() - t) / N_DEVICES);
+        best = MIN(best, (cpu_ns() - t) / N_DEVICES);
     }
     for (size_t i = 0; i < N_DEVICES; i++)
         hits += out[i] == CEL_MATCH_YES;
@@ -163,11 +148,11 @@ static void bench_compile(const struct cel_env *env)
     const size_t n = 2000;
     double best = 1e18;
 
-    for (int r = 0; r < ROUNDS; r++) {
-        double t = now_ns();
+    for (int r = 0; r < MEASURE_ROUNDS; r++) {
+        double t = cpu_ns();
         for (size_t i = 0; i < n; i++)
             cel_program_free(compile(env, str_from(selector)));
-        best = MIN(best, (now_ns() - t) / (double)n);
+        best = MIN(best, (cpu_ns() - t) / (double)n);
     }
     tell("selector/compile", best / 1e3, "us");
 }
@@ -236,8 +221,8 @@ static void bench_expression(struct cel_env *env, const struct cel_value *vars,
     double best = 1e18;
     size_t n = 1;
 
-    for (int r = 0; r < ROUNDS + 3; r++) {
-        double t = now_ns();
+    for (int r = 0; r < MEASURE_ROUNDS + 3; r++) {
+        double t = cpu_ns();
         for (size_t i = 0; i < n; i++) {
             struct cel_run run = {.arena = &a, .vars = vars};
             struct cel_value v = cel_eval(p, &run);
@@ -245,7 +230,7 @@ static void bench_expression(struct cel_env *env, const struct cel_value *vars,
                 die("bench: %s: %.*s", name, STR_ARG(cel_error_text(&a, v)));
             arena_reset(&a);
         }
-        t = now_ns() - t;
+        t = cpu_ns() - t;
         if (t < 2e6)
             n *= t < 2e5 ? 10 : 3;
         else

@@ -3,37 +3,9 @@
  * Prints one figure a line, `name value unit`; the smallest of several rounds, which is what
  * the code costs where the machine is quiet.
  */
-#include <time.h>
-
+#include "measure.h"
 #include "yaml/yaml.h"
 #include "json/patch.h"
-
-#define ROUNDS 9
-
-static double now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-/* Measures `body`, run n times, in microseconds each; the arena is emptied after each. */
-#define MEASURE(a, name, n, body)                                                              \
-    do {                                                                                       \
-        double best = 1e18;                                                                    \
-        for (int round = 0; round < ROUNDS; round++) {                                         \
-            double start = now_ns(), each;                                                     \
-            for (size_t i = 0; i < (n); i++) {                                                 \
-                struct arena_mark mark = arena_mark(a);                                        \
-                body;                                                                          \
-                arena_rewind((a), mark);                                                       \
-            }                                                                                  \
-            each = (now_ns() - start) / (double)(n) / 1e3;                                     \
-            best = each < best ? each : best;                                                  \
-        }                                                                                      \
-        printf("%-44s %10.2f us\n", name, best);                                               \
-    } while (0)
 
 /* A Job of about 2.5 KB, as it is stored. */
 static struct str job_text(struct arena *a)
@@ -88,15 +60,15 @@ int main(void)
                          "{\"op\":\"add\",\"path\":\"/metadata/labels/x\",\"value\":\"y\"}]"),
                        NULL, NULL);
     printf("# a Job of %zu bytes\n", text.len);
-    MEASURE(&a, "json/parse", 20000, json_parse(&a, text, NULL, NULL));
-    MEASURE(&a, "json/write", 20000, buf_clear(&out); json_write(&out, job));
-    MEASURE(&a, "json/eq, one field differs", 20000, json_eq(job, next));
-    MEASURE(&a, "json/copy", 20000, json_copy(&a, job));
-    MEASURE(&a, "json/patch, two operations", 20000, json_patch(&a, job, patch, NULL));
-    MEASURE(&a, "json/merge patch", 20000,
-            json_merge_patch(&a, job, json_merge_diff(&a, job, next)));
-    MEASURE(&a, "yaml/parse", 1000, yaml_parse(&a, buf_str(&yaml), NULL, &docs, NULL));
-    MEASURE(&a, "yaml/write", 1000, buf_clear(&out); yaml_write(&out, job));
+    MEASURE_US(&a, "json/parse", 20000, json_parse(&a, text, NULL, NULL));
+    MEASURE_US(&a, "json/write", 20000, buf_clear(&out); json_write(&out, job));
+    MEASURE_US(&a, "json/eq, one field differs", 20000, json_eq(job, next));
+    MEASURE_US(&a, "json/copy", 20000, json_copy(&a, job));
+    MEASURE_US(&a, "json/patch, two operations", 20000, json_patch(&a, job, patch, NULL));
+    MEASURE_US(&a, "json/merge patch", 20000,
+               json_merge_patch(&a, job, json_merge_diff(&a, job, next)));
+    MEASURE_US(&a, "yaml/parse", 1000, yaml_parse(&a, buf_str(&yaml), NULL, &docs, NULL));
+    MEASURE_US(&a, "yaml/write", 1000, buf_clear(&out); yaml_write(&out, job));
     arena_fini(&kept);
     arena_fini(&a);
     return 0;

@@ -3,27 +3,12 @@
  * Prints one figure a line, `name value unit`; times are of the processor, the smallest of
  * several rounds.
  */
-#include <malloc.h>
-#include <time.h>
-
 #include "queue/queue.h"
+#include "measure.h"
+#include <malloc.h>
 
 #define NOW ((struct instant){1767225600 * SECOND_NS})
 #define SHAPES 8
-
-static double cpu_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static void tell(const char *name, double value, const char *unit)
-{
-    printf("%-52s %10.2f %s\n", name, value, unit);
-    fflush(stdout);
-}
 
 static size_t heap_used(void)
 {

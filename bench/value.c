@@ -3,42 +3,10 @@
  * Prints one figure a line, `name value unit`; the smallest of several rounds, which is what
  * the code costs where the machine is quiet.
  */
-#include <time.h>
-
+#include "value/value.h"
 #include "api/rbac.h"
 #include "api/request.h"
-#include "value/value.h"
-
-#define ROUNDS 7
-
-static double now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-/* Keeps a result, so that its computation stays. */
-static void use(int64_t v)
-{
-    __asm__ volatile("" ::"r"(v) : "memory");
-}
-
-/* Measures `body`, run n times, in nanoseconds each. */
-#define MEASURE(name, n, body)                                                                 \
-    do {                                                                                       \
-        double best = 1e18;                                                                    \
-        for (int round = 0; round < ROUNDS; round++) {                                         \
-            double start = now_ns(), each;                                                     \
-            for (size_t i = 0; i < (n); i++) {                                                 \
-                body;                                                                          \
-            }                                                                                  \
-            each = (now_ns() - start) / (double)(n);                                           \
-            best = each < best ? each : best;                                                  \
-        }                                                                                      \
-        printf("%-44s %10.1f ns\n", name, best);                                               \
-    } while (0)
+#include "measure.h"
 
 static void quantities(struct arena *a)
 {
@@ -49,17 +17,19 @@ static void quantities(struct arena *a)
     struct quantity q[countof(usual)], big[2], r;
     struct buf b = buf_in(a, 64);
 
-    MEASURE("quantity/parse", 1000000, use(quantity_parse(a, usual[i & 7], &q[i & 7], NULL)));
-    MEASURE("quantity/compare, one scale", 10000000, use(quantity_cmp(&q[1], &q[4])));
-    MEASURE("quantity/compare, other scales", 10000000,
-            use(quantity_cmp(&q[i & 7], &q[(i + 1) & 7])));
-    MEASURE("quantity/add", 5000000, r = quantity_add(a, &q[i & 7], &q[(i + 3) & 7]);
-            use(r.value));
-    MEASURE("quantity/units", 5000000, use(quantity_units(&q[i & 7], QUANTITY_MILLI)));
-    MEASURE("quantity/write", 1000000, buf_clear(&b); quantity_write_canonical(&b, &q[i & 7]));
+    MEASURE_NS("quantity/parse", 1000000,
+               use(quantity_parse(a, usual[i & 7], &q[i & 7], NULL)));
+    MEASURE_NS("quantity/compare, one scale", 10000000, use(quantity_cmp(&q[1], &q[4])));
+    MEASURE_NS("quantity/compare, other scales", 10000000,
+               use(quantity_cmp(&q[i & 7], &q[(i + 1) & 7])));
+    MEASURE_NS("quantity/add", 5000000, r = quantity_add(a, &q[i & 7], &q[(i + 3) & 7]);
+               use(r.value));
+    MEASURE_NS("quantity/units", 5000000, use(quantity_units(&q[i & 7], QUANTITY_MILLI)));
+    MEASURE_NS("quantity/write", 1000000, buf_clear(&b);
+               quantity_write_canonical(&b, &q[i & 7]));
     quantity_parse(a, S("12345678901234567890.5Gi"), &big[0], NULL);
     quantity_parse(a, S("123456789012345678901234567890"), &big[1], NULL);
-    MEASURE("quantity/compare, big", 1000000, use(quantity_cmp(&big[0], &big[1])));
+    MEASURE_NS("quantity/compare, big", 1000000, use(quantity_cmp(&big[0], &big[1])));
 }
 
 static void selectors(struct arena *a)
@@ -73,11 +43,11 @@ static void selectors(struct arena *a)
     struct str_map labels = {entries, countof(entries)};
     struct selector s;
 
-    MEASURE("selector/parse, three terms", 100000, struct arena_mark mark = arena_mark(a);
-            selector_parse(a, S("app=web,zone in (a,b,c),!old"), &s, NULL);
-            arena_rewind(a, mark));
+    MEASURE_NS("selector/parse, three terms", 100000, struct arena_mark mark = arena_mark(a);
+               selector_parse(a, S("app=web,zone in (a,b,c),!old"), &s, NULL);
+               arena_rewind(a, mark));
     selector_parse(a, S("app=web,zone in (a,b,c),!old"), &s, NULL);
-    MEASURE("selector/match, three terms", 2000000, use(selector_matches(&s, &labels)));
+    MEASURE_NS("selector/match, three terms", 2000000, use(selector_matches(&s, &labels)));
 }
 
 static void texts(struct arena *a)
@@ -86,16 +56,16 @@ static void texts(struct arena *a)
     struct instant t;
     struct request_info r;
 
-    MEASURE("name/subdomain of 24 bytes", 1000000,
-            use(name_is(NAME_DNS_SUBDOMAIN, S("a-name.with-some.letters"))));
-    MEASURE("time/parse", 1000000, use(time_parse(S("2026-01-02T03:04:05Z"), &t, NULL)));
-    MEASURE("time/write", 1000000, buf_clear(&b); time_write(&b, t));
-    MEASURE("request/parse, a list with a selector", 200000,
-            struct arena_mark mark = arena_mark(a);
-            request_parse(a, S("GET"),
-                          S("/apis/batch/v1/namespaces/a/jobs?limit=500&labelSelector=a%3Db"),
-                          &r, NULL);
-            arena_rewind(a, mark));
+    MEASURE_NS("name/subdomain of 24 bytes", 1000000,
+               use(name_is(NAME_DNS_SUBDOMAIN, S("a-name.with-some.letters"))));
+    MEASURE_NS("time/parse", 1000000, use(time_parse(S("2026-01-02T03:04:05Z"), &t, NULL)));
+    MEASURE_NS("time/write", 1000000, buf_clear(&b); time_write(&b, t));
+    MEASURE_NS(
+        "request/parse, a list with a selector", 200000, struct arena_mark mark = arena_mark(a);
+        request_parse(a, S("GET"),
+                      S("/apis/batch/v1/namespaces/a/jobs?limit=500&labelSelector=a%3Db"), &r,
+                      NULL);
+        arena_rewind(a, mark));
 }
 
 static void authorization(struct arena *a)
@@ -128,7 +98,7 @@ static void authorization(struct arena *a)
         rbac_put_role(r, S(""), name, role);
         rbac_put_binding(r, S(""), name, binding);
     }
-    MEASURE("rbac/a no after 100 bindings", 100000, use(rbac_allows(r, a, &x, NULL)));
+    MEASURE_NS("rbac/a no after 100 bindings", 100000, use(rbac_allows(r, a, &x, NULL)));
     rbac_free(r);
 }
 
