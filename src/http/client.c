@@ -167,7 +167,8 @@ static void end_waiting(struct http_client *c, const struct err *err)
 void link_close(struct link *l, const struct err *err)
 {
     struct http_client *c = l->client;
-    bool was_ready = l->is_ready;
+    /* A plain connection counts as ready before the other side has said anything. */
+    bool has_stood = l->is_ready && (!err || l->has_heard);
     struct err gone;
 
     if (!l->wire)
@@ -185,7 +186,7 @@ void link_close(struct link *l, const struct err *err)
     if (c)
         c->n_links--;
     /* Callbacks may free the client, which sets l->client to NULL. */
-    if (c && !was_ready)
+    if (c && !has_stood)
         end_waiting(c, err);
     end_calls(l, err);
     if (l->client && !list_empty(&l->client->waiting))
@@ -244,6 +245,7 @@ static void data(void *ctx, struct str bytes)
     struct link *l = link_ref(ctx);
 
     l->heard = io_uptime(l->io);
+    l->has_heard = true;
     l->is_pinged = false;
     l->speak->data(l, bytes);
     link_unref(l);

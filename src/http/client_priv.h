@@ -66,7 +66,7 @@ struct link {
     size_t n_calls, refs;
     bool is_ready, is_draining; /* draining: no new calls */
     bool was_used;              /* an answer came: a break may only mean that it idled */
-    bool is_pinged;
+    bool is_pinged, has_heard;
     struct io_timer *timer;
     struct span heard; /* uptime of the last bytes */
 };

@@ -511,6 +511,30 @@ TEST(client_without_a_server)
     world_fini(&w);
 }
 
+static void give_up(void *ctx)
+{
+    io_stop(ctx);
+}
+
+/* A refusal on a unix socket comes at once, before the request has a connection. */
+TEST(client_without_a_server_really)
+{
+    struct err err;
+    struct world w = {.io = io_real_new(&err), .way = H1};
+    struct io_timer *timer = io_timer_new(w.io, give_up, w.io);
+    struct answer x;
+
+    w.client = http_client_new(
+        w.io, &(struct http_client_options){.address = S("unix:/nowhere/berth-test.sock")});
+    ask(&w, &x, "GET", "/a", (struct str){0});
+    io_timer_set(timer, span_ms(300));
+    io_run(w.io);
+    check_int(x.ended, 1);
+    check_err(&x.err, ERR_UNAVAILABLE, "cannot connect to 'unix:/nowhere/berth-test.sock'");
+    io_timer_free(timer);
+    world_fini(&w);
+}
+
 static void never(void *ctx, struct http_request *req)
 {
     ((struct world *)ctx)->held = req;
