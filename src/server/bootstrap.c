@@ -52,80 +52,99 @@ static const char *const objects[] = {
               "\"create\"") "," RULE("\"authentication.k8s.io\"", "\"selfsubjectreviews\"",
                                      "\"create\"")),
     BIND("system:basic-user", "system:authenticated"),
-#define READ "\"get\",\"list\",\"watch\""
-#define WRITE "\"create\",\"delete\",\"deletecollection\",\"patch\",\"update\""
-#define WORK_CORE                                                                              \
-    "\"pods\",\"pods/log\",\"pods/status\",\"configmaps\",\"events\",\"limitranges\","         \
-    "\"persistentvolumeclaims\",\"podtemplates\",\"resourcequotas\",\"serviceaccounts\","      \
-    "\"services\",\"namespaces\""
-#define EDIT_CORE                                                                              \
-    "\"pods\",\"configmaps\",\"secrets\",\"persistentvolumeclaims\",\"podtemplates\","         \
-    "\"serviceaccounts\",\"services\",\"pods/eviction\""
-    ROLE("view",
-         RULE("\"\"", WORK_CORE, READ) "," RULE("\"batch\"", "\"*\"", READ) "," RULE(
-             "\"kueue.x-k8s.io\"",
-             "\"workloads\",\"workloads/status\",\"workloads/why\",\"localqueues\","
-             "\"localqueues/status\"",
-             READ) "," RULE("\"visibility.kueue.x-k8s.io\"", "\"*\"",
-                            READ) "," RULE("\"resource.k8s.io\"",
-                                           "\"resourceclaims\",\"resourceclaimtemplates\"",
-                                           READ) "," RULE("\"events.k8s.io\"", "\"events\"",
-                                                          READ)),
-    ROLE(
-        "edit",
-        RULE("\"\"", WORK_CORE ",\"secrets\"", READ) "," RULE("\"\"", EDIT_CORE, WRITE) "," RULE("\"\"", "\"events\"", "\"create\",\"patch\",\"update\"") "," RULE(
-            "\"batch\"", "\"*\"",
-            READ
-            "," WRITE) "," RULE("\"kueue.x-k8s.io\"",
-                                "\"workloads\",\"workloads/status\",\"workloads/"
-                                "why\",\"localqueues\","
-                                "\"localqueues/status\"",
-                                READ) "," RULE("\"kueue.x-k8s.io\"", "\"workloads\"",
-                                               WRITE) "," RULE("\"visibility.kueue.x-k8s.io\"",
-                                                               "\"*\"",
-                                                               READ) "," RULE("\"resource.k8s."
-                                                                              "io\"",
-                                                                              "\"resourceclaims"
-                                                                              "\","
-                                                                              "\"resourceclaimt"
-                                                                              "emplates\"",
-                                                                              READ
-                                                                              "," WRITE) "," RULE("\"coordination.k8s.io\"",
-                                                                                                  "\"leases\"",
-                                                                                                  READ
-                                                                                                  "," WRITE) "," RULE("\"events.k8s.io\"",
-                                                                                                                      "\"events\"",
-                                                                                                                      READ)),
-    ROLE(
-        "admin",
-        RULE("\"\"", WORK_CORE ",\"secrets\"", READ) "," RULE("\"\"", EDIT_CORE, WRITE) "," RULE("\"\"", "\"events\"", "\"create\",\"patch\",\"update\"") "," RULE(
-            "\"batch\"", "\"*\"",
-            READ
-            "," WRITE) "," RULE("\"kueue.x-k8s.io\"",
-                                "\"workloads\",\"workloads/status\",\"workloads/"
-                                "why\",\"localqueues\","
-                                "\"localqueues/status\"",
-                                READ) "," RULE("\"kueue.x-k8s.io\"",
-                                               "\"workloads\",\"localqueues\"",
-                                               WRITE) "," RULE("\"visibility.kueue.x-k8s.io\"",
-                                                               "\"*\"",
-                                                               READ) "," RULE("\"resource.k8s."
-                                                                              "io\"",
-                                                                              "\"resourceclaims"
-                                                                              "\","
-                                                                              "\"resourceclaimt"
-                                                                              "emplates\"",
-                                                                              READ
-                                                                              "," WRITE) "," RULE("\"coordination.k8s.io\"",
-                                                                                                  "\"leases\"",
-                                                                                                  READ
-                                                                                                  "," WRITE) "," RULE("\"events.k8s.io\"",
-                                                                                                                      "\"events\"",
-                                                                                                                      READ) "," RULE("\"rbac.authorization.k8s.io\"",
-                                                                                                                                     "\"roles\",\"rolebindings\"",
-                                                                                                                                     READ
-                                                                                                                                     "," WRITE)),
 };
+
+/* ---- view, edit, admin ---- */
+
+enum { READ = 1, WRITE = 2, POST = 4 };
+static const struct {
+    uint8_t bit;
+    const char *verbs;
+} verb_sets[] = {
+    {READ,  "get list watch"                             },
+    {WRITE, "create delete deletecollection patch update"},
+    {POST,  "create patch update"                        },
+};
+
+enum level { VIEW, EDIT, ADMIN, N_LEVELS };
+static const char *const level_names[N_LEVELS] = {"view", "edit", "admin"};
+
+/* What each level may do in its namespace. Words are separated by spaces. */
+static const struct {
+    const char *group, *resources;
+    uint8_t may[N_LEVELS];
+} rules[] = {
+    {"",
+     "pods pods/log pods/status configmaps events limitranges persistentvolumeclaims "
+     "podtemplates resourcequotas serviceaccounts services namespaces",         {READ, READ, READ}                },
+    {"",                          "secrets",                                    {0, READ, READ}                   },
+    {"",
+     "pods configmaps secrets persistentvolumeclaims podtemplates serviceaccounts services "
+     "pods/eviction",                                                           {0, WRITE, WRITE}                 },
+    {"",                          "events",                                     {0, POST, POST}                   },
+    {"batch",                     "*",                                          {READ, READ | WRITE, READ | WRITE}},
+    {"kueue.x-k8s.io",
+     "workloads workloads/status workloads/why localqueues localqueues/status", {READ, READ, READ}                },
+    {"kueue.x-k8s.io",            "workloads",                                  {0, WRITE, WRITE}                 },
+    {"kueue.x-k8s.io",            "localqueues",                                {0, 0, WRITE}                     },
+    {"visibility.kueue.x-k8s.io", "*",                                          {READ, READ, READ}                },
+    {"resource.k8s.io",
+     "resourceclaims resourceclaimtemplates",                                   {READ, READ | WRITE, READ | WRITE}},
+    {"coordination.k8s.io",       "leases",                                     {0, READ | WRITE, READ | WRITE}   },
+    {"events.k8s.io",             "events",                                     {READ, READ, READ}                },
+    {"rbac.authorization.k8s.io", "roles rolebindings",                         {0, 0, READ | WRITE}              },
+};
+
+static void add_words(struct json_arr *out, const char *words)
+{
+    struct str rest = str_from(words), word;
+
+    while (rest.len) {
+        str_cut(rest, ' ', &word, &rest);
+        arr_add(out, json_of_str(word));
+    }
+}
+
+static struct json words_json(struct arena *a, const char *words)
+{
+    struct json_arr out = arr_in(a);
+
+    add_words(&out, words);
+    return arr_done(&out);
+}
+
+static struct json rule_json(struct arena *a, size_t i, uint8_t may)
+{
+    struct json_obj o = obj_in(a);
+    struct json_arr groups = arr_in(a), verbs = arr_in(a);
+
+    arr_add(&groups, json_of_str(str_from(rules[i].group)));
+    for (size_t v = 0; v < countof(verb_sets); v++)
+        if (may & verb_sets[v].bit)
+            add_words(&verbs, verb_sets[v].verbs);
+    obj_setz(&o, "apiGroups", arr_done(&groups));
+    obj_setz(&o, "resources", words_json(a, rules[i].resources));
+    obj_setz(&o, "verbs", arr_done(&verbs));
+    return obj_done(&o);
+}
+
+static const struct json *level_tree(struct arena *a, enum level level)
+{
+    struct str head = str_printf(a,
+                                 "{\"apiVersion\":\"rbac.authorization.k8s.io/v1\",\"kind\":"
+                                 "\"ClusterRole\",\"metadata\":{\"name\":\"%s\"," DEFAULTS "}}",
+                                 level_names[level]);
+    struct json_obj o = obj_from(a, json_parse(a, head, NULL, NULL));
+    struct json_arr list = arr_in(a);
+
+    for (size_t i = 0; i < countof(rules); i++)
+        if (rules[i].may[level])
+            arr_add(&list, rule_json(a, i, rules[i].may[level]));
+    obj_setz(&o, "rules", arr_done(&list));
+    return json_new(a, obj_done(&o));
+}
+
+/* ---- making them ---- */
 
 struct bootstrap {
     struct server *server;
@@ -165,6 +184,18 @@ static const struct kind *kind_of_tree(struct server *s, const struct json *tree
     return kind_of_name(s, group, version, json_str(json_getz(tree, "kind")));
 }
 
+/* Where it is served and not there yet. */
+static void make(struct bootstrap *b, const struct json *tree)
+{
+    struct str name = json_str(json_path(tree, "metadata", "name", NULL));
+    const struct kind *k = kind_of_tree(b->server, tree);
+
+    if (!k || store_get(b->server->store, k->storage, name))
+        return;
+    b->n_left++;
+    client_create(b->client, &(struct client_target){.kind = k}, tree, made, b);
+}
+
 void server_bootstrap(struct server *s, void (*done)(void *ctx, const struct err *err),
                       void *ctx)
 {
@@ -182,14 +213,9 @@ void server_bootstrap(struct server *s, void (*done)(void *ctx, const struct err
     for (size_t i = 0; i < countof(objects); i++) {
         const struct json *tree = json_parse(&a, str_from(objects[i]), NULL, NULL);
         assert(tree);
-        const struct kind *k = kind_of_tree(s, tree);
-        if (!k)
-            continue; /* not served here */
-        struct str name = json_str(json_path(tree, "metadata", "name", NULL));
-        if (store_get(s->store, k->storage, name))
-            continue;
-        b->n_left++;
-        client_create(b->client, &(struct client_target){.kind = k}, tree, made, b);
+        make(b, tree);
     }
+    for (int level = 0; level < N_LEVELS; level++)
+        make(b, level_tree(&a, (enum level)level));
     made(b, &(struct client_answer){.code = 200});
 }
