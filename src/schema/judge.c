@@ -28,37 +28,33 @@ static struct verdict judge_node(struct walk *w, const struct schema *s,
 
 /* ---- errors ---- */
 
+/* The same text counts once. */
+static void add_once(struct walk *w, struct verdict *out, const struct field_error *e)
+{
+    vec_each (i, &out->list) {
+        const struct field_error *was = &out->list.at[i];
+        if (was->type == e->type && str_eq(was->path, e->path) &&
+            str_eq(was->detail, e->detail) && json_eq(&was->value, &e->value))
+            return;
+    }
+    if (out->list.len < FIELD_ERRORS_MAX)
+        vec_push_in(w->a, &out->list, *e);
+}
+
 static void add(struct walk *w, struct verdict *out, enum field_error_type type,
                 const struct field_path *p, const struct json *v, struct str detail)
 {
-    struct field_error e = {.type = type,
-                            .path = field_path_text(w->a, p),
-                            .value = v ? *v : json_of_null(),
-                            .detail = detail};
-
-    vec_each (i, &out->list) {
-        const struct field_error *was = &out->list.at[i];
-        if (was->type == e.type && str_eq(was->path, e.path) && str_eq(was->detail, e.detail) &&
-            json_eq(&was->value, &e.value))
-            return; /* the same text counts once */
-    }
-    if (out->list.len < FIELD_ERRORS_MAX)
-        vec_push_in(w->a, &out->list, e);
+    add_once(w, out,
+             &(struct field_error){.type = type,
+                                   .path = field_path_text(w->a, p),
+                                   .value = v ? *v : json_of_null(),
+                                   .detail = detail});
 }
 
 static void merge(struct walk *w, struct verdict *out, const struct verdict *more)
 {
-    vec_each (i, &more->list) {
-        const struct field_error *e = &more->list.at[i];
-        bool has = false;
-        vec_each (k, &out->list) {
-            const struct field_error *was = &out->list.at[k];
-            has |= was->type == e->type && str_eq(was->path, e->path) &&
-                   str_eq(was->detail, e->detail) && json_eq(&was->value, &e->value);
-        }
-        if (!has && out->list.len < FIELD_ERRORS_MAX)
-            vec_push_in(w->a, &out->list, *e);
-    }
+    vec_each (i, &more->list)
+        add_once(w, out, &more->list.at[i]);
 }
 
 #define IN_BODY(p) STR_ARG(p ? field_path_text(w->a, p) : S(""))
@@ -164,8 +160,7 @@ static bool in_range(const struct schema *s, const struct json *v)
     if (s->type == SCHEMA_INT32)
         return v->type == JSON_INT && v->i >= INT32_MIN && v->i <= INT32_MAX;
     if (s->type == SCHEMA_INT64)
-        return v->type == JSON_INT || (v->d == floor(v->d) && v->d > -9.3e18 && v->d < 9.3e18 &&
-                                       v->d >= -SAFE_MOST && v->d <= SAFE_MOST);
+        return v->type == JSON_INT || (v->d == floor(v->d) && fabs(v->d) <= SAFE_MOST);
     if (s->type == SCHEMA_DOUBLE && str_eq(format, S("float")))
         return fabs(json_f64(v, 0)) <= 3.4028234663852886e38;
     return true;
@@ -226,13 +221,6 @@ static void judge_number(struct walk *w, const struct schema *s, const struct fi
 
 /* ---- strings ---- */
 
-static struct regex *pattern_of(const struct schema_pattern *pattern)
-{
-    if (!*pattern->slot)
-        *pattern->slot = regex_new(pattern->text, NULL);
-    return *pattern->slot;
-}
-
 static void judge_rules_of_text(struct walk *w, const struct schema_rules *r,
                                 const struct field_path *p, const struct json *v,
                                 struct verdict *out)
@@ -247,8 +235,7 @@ static void judge_rules_of_text(struct walk *w, const struct schema_rules *r,
             str_printf(w->a, "%.*s in body should be at least %" PRId64 " chars long",
                        IN_BODY(p), r->min_length));
     } else if (r->pattern) {
-        struct regex *re = pattern_of(r->pattern);
-        if (!re || !regex_match(re, json_str(v)))
+        if (!schema_pattern_matches(r->pattern, json_str(v)))
             add(w, out, FIELD_ERROR_INVALID, p, v,
                 str_printf(w->a, "%.*s in body should match '%.*s'", IN_BODY(p),
                            STR_ARG(r->pattern->text)));

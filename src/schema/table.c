@@ -1,4 +1,4 @@
-/* table.c - finding a field by its name */
+/* table.c - finding a field by its name, matching a pattern */
 #include "schema/table.h"
 
 static int by_length(struct str a, struct str b)
@@ -47,4 +47,11 @@ const struct schema *schema_member(const struct schema *s, struct str name)
     const struct schema_field *f = schema_field(s, name);
 
     return f ? f->type : s->value;
+}
+
+bool schema_pattern_matches(const struct schema_pattern *p, struct str text)
+{
+    if (!*p->slot)
+        *p->slot = regex_new(p->text, NULL);
+    return *p->slot && regex_match(*p->slot, text);
 }

@@ -106,6 +106,9 @@ struct schema_pattern {
     struct regex **slot;
 };
 
+/* An expression that does not compile matches nothing. */
+bool schema_pattern_matches(const struct schema_pattern *p, struct str text);
+
 /* x-kubernetes-validations, kept as text; cel/ compiles them into *slot. */
 struct schema_cel_rule {
     struct str rule, message, message_expression;

@@ -132,13 +132,6 @@ static void check_number(struct check *c, const struct schema_rules *r,
     }
 }
 
-static struct regex *pattern_of(const struct schema_pattern *pattern)
-{
-    if (!*pattern->slot)
-        *pattern->slot = regex_new(pattern->text, NULL);
-    return *pattern->slot;
-}
-
 static void check_string(struct check *c, const struct schema_rules *r,
                          const struct field_path *p, const struct json *v)
 {
@@ -153,8 +146,7 @@ static void check_string(struct check *c, const struct schema_rules *r,
         field_invalid(c->e, p, v, "%.*sshould be at least %" PRId64 " chars long",
                       STR_ARG(in_body(c, p)), r->min_length);
     } else if (r->pattern) {
-        struct regex *re = pattern_of(r->pattern);
-        if (!re || !regex_match(re, text))
+        if (!schema_pattern_matches(r->pattern, text))
             field_invalid(c->e, p, v, "%.*sshould match '%.*s'", STR_ARG(in_body(c, p)),
                           STR_ARG(r->pattern->text));
     }
