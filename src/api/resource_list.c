@@ -152,6 +152,13 @@ struct quantity resource_quantity(struct str name, int64_t units, bool counts_by
                                                       : QUANTITY_DECIMAL_SI);
 }
 
+struct str resource_units_text(struct arena *a, struct str name, int64_t units)
+{
+    struct quantity q = resource_quantity(name, units, false);
+
+    return quantity_text(a, &q);
+}
+
 bool resource_is_extended(struct str name)
 {
     return str_index(name, '/') != STR_NONE && !str_starts(name, S("kubernetes.io/")) &&

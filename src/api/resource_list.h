@@ -46,5 +46,7 @@ struct str_list resource_list_greater(struct arena *a, const struct resource_lis
 int64_t resource_units(struct str name, const struct quantity *q);
 /* Back: binary suffixes for memory, storage, huge pages and what `counts_bytes` says. */
 struct quantity resource_quantity(struct str name, int64_t units, bool counts_bytes);
+/* The same as text: "1500m" or "2" cpu, "3Gi" memory, "8" of other things. */
+struct str resource_units_text(struct arena *a, struct str name, int64_t units);
 /* A name with a '/' that is neither kubernetes.io's nor of huge pages: an extended resource. */
 bool resource_is_extended(struct str name);

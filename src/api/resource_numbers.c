@@ -62,8 +62,7 @@ struct resource_numbers resource_numbers_add(struct arena *a, const struct resou
         if (order >= 0) {
             struct resource_number other = y->at[k++];
             r.name = other.name;
-            r.n =
-                by == -1 ? number_sub(r.n, other.n) : number_add(r.n, number_mul(other.n, by));
+            r.n = by == -1 ? sat_sub(r.n, other.n) : sat_add(r.n, sat_mul(other.n, by));
         }
         out.at[out.len++] = r;
     }

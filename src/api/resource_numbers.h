@@ -6,6 +6,7 @@
 #pragma once
 
 #include "api/resource_list.h"
+#include "value/saturate.h"
 
 struct resource_number {
     struct str name;
@@ -31,26 +32,3 @@ int64_t resource_numbers_fit(const struct resource_numbers *capacity,
 /* The names in both with more in x than in y. */
 struct str_list resource_numbers_greater(struct arena *a, const struct resource_numbers *x,
                                          const struct resource_numbers *y);
-
-/* Arithmetic that stops at the ends of 64 bits. */
-static inline int64_t number_mul(int64_t x, int64_t y)
-{
-    int64_t r;
-    if (__builtin_mul_overflow(x, y, &r))
-        return (x < 0) == (y < 0) ? INT64_MAX : INT64_MIN;
-    return r;
-}
-static inline int64_t number_add(int64_t x, int64_t y)
-{
-    int64_t r;
-    if (__builtin_add_overflow(x, y, &r))
-        return y < 0 ? INT64_MIN : INT64_MAX;
-    return r;
-}
-static inline int64_t number_sub(int64_t x, int64_t y)
-{
-    int64_t r;
-    if (__builtin_sub_overflow(x, y, &r))
-        return y < 0 ? INT64_MAX : INT64_MIN;
-    return r;
-}

@@ -62,7 +62,7 @@ static struct workload_podset from_template(struct arena *a, const struct json *
     apply_claims(a, &one, p.name, claims, n_claims);
     p.requests = resource_numbers_of(a, &one);
     for (size_t i = 0; i < p.requests.len; i++)
-        p.requests.at[i].n = number_mul(MAX(p.requests.at[i].n, INT64_C(0)), p.count);
+        p.requests.at[i].n = sat_mul(MAX(p.requests.at[i].n, INT64_C(0)), p.count);
     return p;
 }
 
@@ -72,7 +72,7 @@ static struct workload_podset from_template(struct arena *a, const struct json *
 static void scale_to(struct workload_podset *p, int64_t count)
 {
     for (size_t i = 0; i < p->requests.len && p->count; i++)
-        p->requests.at[i].n = number_mul(p->requests.at[i].n / p->count, count);
+        p->requests.at[i].n = sat_mul(p->requests.at[i].n / p->count, count);
     p->count = count;
 }
 
@@ -162,7 +162,7 @@ const struct workload_usage *workload_usage(struct arena *a, const struct worklo
                 at++;
             if (at == v.len)
                 vec_push_in(a, &v, (struct workload_usage){flavor, x.name, 0});
-            v.at[at].n = number_add(v.at[at].n, x.n);
+            v.at[at].n = sat_add(v.at[at].n, x.n);
         }
     vec_sort(&v, by_flavor);
     *n = v.len;

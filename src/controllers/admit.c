@@ -13,7 +13,6 @@
 #include "object/object.h"
 #include "queue/load.h"
 #include "queue/queue.h"
-#include "value/quantity.h"
 
 #define CYCLES_A_TURN 16 /* then others get their turn */
 
@@ -230,17 +229,6 @@ static void send(struct write *w, const struct workload_edit *e, bool is_loose)
 
 /* ---- admissions ---- */
 
-struct str admit_amount_text(struct arena *a, struct str resource, int64_t amount)
-{
-    bool is_cpu = str_eq(resource, S("cpu"));
-    bool is_bytes = str_eq(resource, S("memory")) || str_eq(resource, S("ephemeral-storage")) ||
-                    str_starts(resource, S("hugepages-"));
-    struct quantity q = quantity_of(amount, is_cpu ? QUANTITY_MILLI : 0,
-                                    is_bytes ? QUANTITY_BINARY_SI : QUANTITY_DECIMAL_SI);
-
-    return quantity_text(a, &q);
-}
-
 static struct kueue_pod_set_assignment assignment_of(struct arena *a,
                                                      const struct queue_assigned_podset *p)
 {
@@ -253,7 +241,7 @@ static struct kueue_pod_set_assignment assignment_of(struct arena *a,
     for (size_t i = 0; i < p->n_requests; i++)
         usage[i] = (struct str_entry){
             p->requests[i].resource,
-            admit_amount_text(a, p->requests[i].resource, p->requests[i].amount)};
+            resource_units_text(a, p->requests[i].resource, p->requests[i].amount)};
     SET(&out, name, p->name);
     if (p->n_flavors)
         SET(&out, flavors, (struct str_map){flavors, p->n_flavors});

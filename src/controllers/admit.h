@@ -21,5 +21,3 @@ struct queue_engine *admit_engine(struct admit *ad);
 /* Called after every cycle with the ClusterQueue whose numbers may have changed ("" any). */
 typedef void admit_changed_fn(void *ctx, struct str cq);
 void admit_on_change(struct admit *ad, admit_changed_fn *fn, void *ctx);
-/* A quantity of a resource as Kueue writes it: cpu in milli-units, memory in binary units. */
-struct str admit_amount_text(struct arena *a, struct str resource, int64_t amount);

@@ -7,6 +7,7 @@
 
 #include "api/kinds.h"
 #include "api/kueue_v1beta2.h"
+#include "api/resource_list.h"
 #include "controllers/admit.h"
 #include "object/object.h"
 #include "queue/queue.h"
@@ -55,8 +56,8 @@ static struct kueue_resource_usage usage(struct arena *a, const struct queue_usa
     struct kueue_resource_usage u = {0};
 
     SET(&u, name, l->resource);
-    SET(&u, total, admit_amount_text(a, l->resource, l->used));
-    SET(&u, borrowed, admit_amount_text(a, l->resource, l->borrowed));
+    SET(&u, total, resource_units_text(a, l->resource, l->used));
+    SET(&u, borrowed, resource_units_text(a, l->resource, l->borrowed));
     return u;
 }
 
@@ -93,7 +94,7 @@ local_flavors(struct arena *a, const struct queue_usage_line *lines, size_t n)
             arena_array(a, struct kueue_local_queue_resource_usage, end - i);
         for (size_t k = i; k < end; k++) {
             SET(&at[k - i], name, lines[k].resource);
-            SET(&at[k - i], total, admit_amount_text(a, lines[k].resource, lines[k].used));
+            SET(&at[k - i], total, resource_units_text(a, lines[k].resource, lines[k].used));
         }
         struct kueue_local_queue_flavor_usage *f = &out.at[out.len++];
         *f = (struct kueue_local_queue_flavor_usage){0};

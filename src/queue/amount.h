@@ -7,31 +7,9 @@
 
 #include "base/compiler.h"
 #include "base/str.h"
+#include "value/saturate.h"
 
 #define AMOUNT_UNLIMITED INT64_MAX
-
-/* Plain arithmetic that stops at the ends of int64_t. */
-static inline int64_t sat_add(int64_t a, int64_t b)
-{
-    int64_t r;
-    if (__builtin_add_overflow(a, b, &r))
-        return b < 0 ? INT64_MIN : INT64_MAX;
-    return r;
-}
-static inline int64_t sat_sub(int64_t a, int64_t b)
-{
-    int64_t r;
-    if (__builtin_sub_overflow(a, b, &r))
-        return b < 0 ? INT64_MAX : INT64_MIN;
-    return r;
-}
-static inline int64_t sat_mul(int64_t a, int64_t b)
-{
-    int64_t r;
-    if (__builtin_mul_overflow(a, b, &r))
-        return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
-    return r;
-}
 
 /* Arithmetic on amounts of quota, where unlimited swallows. */
 static inline int64_t amount_add(int64_t a, int64_t b)

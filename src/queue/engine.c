@@ -1,8 +1,6 @@
 /* engine.c - the engine as a whole: made, woken, looked at, freed */
 #include "queue/engine_priv.h"
 
-#include "queue/text.h"
-
 /* ---- configuration ---- */
 
 struct queue_config queue_config_default(void)

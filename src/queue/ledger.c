@@ -1,6 +1,7 @@
 /* ledger.c - a tree of quotas as arithmetic that adds up */
 #include "queue/engine_priv.h"
-#include "queue/text.h"
+
+#include "api/resource_list.h"
 
 typedef VEC(struct queue_ledger_line) line_list;
 
@@ -100,13 +101,15 @@ struct str queue_ledger_text(struct arena *a, const struct queue_ledger_line *li
 
     buf_printf(&b, "%*s%.*s %.*s/%.*s: nominal %.*s", (int)(2 * MIN(line->depth, 16u)), "",
                STR_ARG(line->name), STR_ARG(line->flavor), STR_ARG(r),
-               STR_ARG(amount_text(a, r, line->nominal)));
+               STR_ARG(resource_units_text(a, r, line->nominal)));
     if (!line->is_queue)
-        buf_printf(&b, " + from below %.*s", STR_ARG(amount_text(a, r, line->from_below)));
+        buf_printf(&b, " + from below %.*s",
+                   STR_ARG(resource_units_text(a, r, line->from_below)));
     buf_printf(&b, " + borrowed %.*s = used %.*s + idle %.*s; kept %.*s, available %.*s",
-               STR_ARG(amount_text(a, r, line->borrowed)),
-               STR_ARG(amount_text(a, r, line->used)), STR_ARG(amount_text(a, r, line->idle)),
-               STR_ARG(amount_text(a, r, line->kept)),
-               STR_ARG(amount_text(a, r, line->available)));
+               STR_ARG(resource_units_text(a, r, line->borrowed)),
+               STR_ARG(resource_units_text(a, r, line->used)),
+               STR_ARG(resource_units_text(a, r, line->idle)),
+               STR_ARG(resource_units_text(a, r, line->kept)),
+               STR_ARG(resource_units_text(a, r, line->available)));
     return buf_str(&b);
 }

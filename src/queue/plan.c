@@ -1,8 +1,6 @@
 /* plan.c - what a cycle decided, as its owner is told */
 #include "queue/plan_priv.h"
 
-#include "queue/text.h"
-
 /* ---- checks ---- */
 
 static bool check_applies(const struct queue_engine *e, const struct queue_check_ref *ref,

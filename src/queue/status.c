@@ -2,7 +2,6 @@
 #include "queue/status.h"
 
 #include "queue/engine_priv.h"
-#include "queue/text.h"
 #include "value/time.h"
 
 /* A status under construction. */
@@ -164,8 +163,8 @@ static struct json admission_json(struct arena *a, const struct queue_decision *
             for (size_t r = 0; r < ps->n_requests; r++)
                 if (str_eq(ps->requests[r].resource, ps->flavors[k].resource))
                     obj_set(&usage, ps->requests[r].resource,
-                            json_of_str(amount_text(a, ps->requests[r].resource,
-                                                    ps->requests[r].amount)));
+                            json_of_str(resource_units_text(a, ps->requests[r].resource,
+                                                            ps->requests[r].amount)));
         }
         obj_setz(&psa, "name", json_of_str(ps->name));
         if (ps->n_flavors) {
@@ -229,8 +228,8 @@ static void set_requests(struct edit *e, const struct queue_loader *l)
         const struct queue_podset_spec *ps = &spec.podsets[i];
         for (size_t k = 0; k < ps->n_requests; k++)
             obj_set(&resources, ps->requests[k].resource,
-                    json_of_str(
-                        amount_text(e->a, ps->requests[k].resource, ps->requests[k].amount)));
+                    json_of_str(resource_units_text(e->a, ps->requests[k].resource,
+                                                    ps->requests[k].amount)));
         obj_setz(&o, "name", json_of_str(ps->name));
         if (ps->n_requests)
             obj_setz(&o, "resources", obj_done(&resources));

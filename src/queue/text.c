@@ -1,5 +1,7 @@
 /* text.c - decisions in words and numbers that a person can act on */
-#include "queue/text.h"
+#include "queue/queue.h"
+
+#include "api/resource_list.h"
 
 struct str queue_reason_text(enum queue_reason r)
 {
@@ -33,45 +35,11 @@ struct str queue_victim_reason_text(enum queue_victim_reason r)
     return r < countof(texts) ? texts[r] : S("");
 }
 
-/* ---- amounts ---- */
-
-static bool is_binary(struct str resource)
-{
-    return str_eq(resource, S("memory")) || str_eq(resource, S("ephemeral-storage")) ||
-           str_starts(resource, S("hugepages-"));
-}
-
-/* The largest suffix that leaves a whole number. */
-static struct str with_suffix(struct arena *a, int64_t v, int64_t step, const char *suffixes,
-                              const char *tail)
-{
-    size_t n = 0;
-
-    while (v != 0 && v % step == 0 && suffixes[n]) {
-        v /= step;
-        n++;
-    }
-    if (n == 0)
-        return str_printf(a, "%" PRId64, v);
-    return str_printf(a, "%" PRId64 "%c%s", v, suffixes[n - 1], tail);
-}
-
-struct str amount_text(struct arena *a, struct str resource, int64_t amount)
-{
-    if (str_eq(resource, S("cpu"))) {
-        if (amount % 1000)
-            return str_printf(a, "%" PRId64 "m", amount);
-        return with_suffix(a, amount / 1000, 1000, "kMGTPE", "");
-    }
-    if (is_binary(resource) && amount % 1024 == 0)
-        return with_suffix(a, amount, 1024, "KMGTPE", "i");
-    return with_suffix(a, amount, 1000, "kMGTPE", "");
-}
-
 /* For people: the ceiling has a word of its own. */
 static struct str shown(struct arena *a, struct str resource, int64_t amount)
 {
-    return amount == AMOUNT_UNLIMITED ? S("<unlimited>") : amount_text(a, resource, amount);
+    return amount == AMOUNT_UNLIMITED ? S("<unlimited>")
+                                      : resource_units_text(a, resource, amount);
 }
 
 /* ---- causes ---- */

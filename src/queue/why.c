@@ -7,7 +7,7 @@
 #include "queue/plan_priv.h"
 #include "queue/preempt_priv.h"
 
-#include "queue/text.h"
+#include "api/resource_list.h"
 
 struct trial {
     struct cycle cycle;
@@ -474,8 +474,8 @@ struct str queue_spared_text(enum queue_spared s)
 
 struct str queue_change_text(struct arena *a, const struct queue_change *c)
 {
-    struct str from = amount_text(a, c->resource, c->from);
-    struct str to = amount_text(a, c->resource, c->to);
+    struct str from = resource_units_text(a, c->resource, c->from);
+    struct str to = resource_units_text(a, c->resource, c->to);
     struct str evicts = S("");
 
     if (c->evicts)

@@ -2,6 +2,7 @@
 #include "sched/amounts_priv.h"
 
 #include "value/quantity.h"
+#include "value/saturate.h"
 
 void resources_init(struct resources *r)
 {
@@ -51,19 +52,10 @@ static void reach(struct amounts *m, size_t id)
     m->len = id + 1;
 }
 
-static int64_t add_capped(int64_t x, int64_t y)
-{
-    int64_t sum;
-
-    if (__builtin_add_overflow(x, y, &sum))
-        return y > 0 ? INT64_MAX : INT64_MIN;
-    return sum;
-}
-
 void amounts_add(struct amounts *m, size_t id, int64_t n)
 {
     reach(m, id);
-    m->at[id] = add_capped(m->at[id], n);
+    m->at[id] = sat_add(m->at[id], n);
 }
 
 void amounts_add_all(struct amounts *to, const struct amounts *from, int sign)
@@ -160,13 +152,4 @@ void amounts_of_pod(struct resources *r, const struct pod_spec *spec, struct amo
     amounts_fini(&sidecars);
     amounts_fini(&busiest);
     amounts_fini(&whole);
-}
-
-struct str sched_amount_text(struct arena *a, size_t id, int64_t n)
-{
-    bool is_binary = id == RESOURCE_MEMORY && n % 1024 == 0;
-    struct quantity q = quantity_of(n, id == RESOURCE_CPU ? QUANTITY_MILLI : 0,
-                                    is_binary ? QUANTITY_BINARY_SI : QUANTITY_DECIMAL_SI);
-
-    return quantity_text(a, &q);
 }

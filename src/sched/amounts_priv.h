@@ -35,5 +35,3 @@ void amounts_of_list(struct resources *r, const struct str_map *list, struct amo
  * the sidecars before it, and the overhead; `pods` is 1. A limit without a request counts as
  * one. Pod-level requests replace the sums. */
 void amounts_of_pod(struct resources *r, const struct pod_spec *spec, struct amounts *out);
-/* "1500m", "2", "16Gi": for people. */
-struct str sched_amount_text(struct arena *a, size_t id, int64_t n);

@@ -2,6 +2,7 @@
 #include "sched/sched.h"
 
 #include "api/core_v1.h"
+#include "api/resource_list.h"
 #include "sched/fit_priv.h"
 #include "sched/sched_priv.h"
 
@@ -440,12 +441,12 @@ static struct str say(struct choosing *c)
         const struct sched_reason *r = &c->reasons.at[i];
         if (!r->resource.len)
             continue;
-        uint32_t id = *map_get(&c->s->resources.ids, r->resource);
-        buf_printf(&out, " %.*s: %.*s asked, at most %.*s of %.*s free (node %.*s).",
-                   STR_ARG(r->resource), STR_ARG(sched_amount_text(c->arena, id, r->asked)),
-                   STR_ARG(sched_amount_text(c->arena, id, MAX(r->best_free, INT64_C(0)))),
-                   STR_ARG(sched_amount_text(c->arena, id, r->best_size)),
-                   STR_ARG(r->best_node));
+        buf_printf(
+            &out, " %.*s: %.*s asked, at most %.*s of %.*s free (node %.*s).",
+            STR_ARG(r->resource), STR_ARG(resource_units_text(c->arena, r->resource, r->asked)),
+            STR_ARG(resource_units_text(c->arena, r->resource, MAX(r->best_free, INT64_C(0)))),
+            STR_ARG(resource_units_text(c->arena, r->resource, r->best_size)),
+            STR_ARG(r->best_node));
     }
     return buf_str(&out);
 }

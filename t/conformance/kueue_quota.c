@@ -5,7 +5,6 @@
 
 #include "kueue_parts.h"
 #include "queue/plan_priv.h"
-#include "queue/text.h"
 
 static void put(struct sched *s, const struct json *o)
 {
@@ -532,10 +531,11 @@ static struct json usage_json(struct sched *s, const struct queue_usage_line *li
             struct json_obj o = obj_in(a);
             obj_setz(&o, "name", json_of_str(lines[i].resource));
             obj_setz(&o, "total",
-                     json_of_str(amount_text(a, lines[i].resource, lines[i].used)));
+                     json_of_str(resource_units_text(a, lines[i].resource, lines[i].used)));
             if (with_borrowed)
-                obj_setz(&o, "borrowed",
-                         json_of_str(amount_text(a, lines[i].resource, lines[i].borrowed)));
+                obj_setz(
+                    &o, "borrowed",
+                    json_of_str(resource_units_text(a, lines[i].resource, lines[i].borrowed)));
             arr_add(&resources, obj_done(&o));
         }
         obj_setz(&flavor, "name", json_of_str(name));

@@ -224,9 +224,9 @@ static void saturating(struct conf *t, const struct json *c)
     int64_t x = json_i64(json_getz(in_of(c), "a"), 0),
             y = json_i64(json_getz(in_of(c), "b"), 0);
     struct str source = field(c, "source");
-    int64_t got = str_ends(source, S("Mul"))   ? number_mul(x, y)
-                  : str_ends(source, S("Add")) ? number_add(x, y)
-                                               : number_sub(x, y);
+    int64_t got = str_ends(source, S("Mul"))   ? sat_mul(x, y)
+                  : str_ends(source, S("Add")) ? sat_add(x, y)
+                                               : sat_sub(x, y);
 
     same_i64(t, "result", got, want_of(c, "result"));
 }

@@ -2,7 +2,6 @@
 #include "kueue_sched.h"
 
 #include "kueue_parts.h"
-#include "queue/text.h"
 #include "value/quantity.h"
 #include "value/time.h"
 

@@ -3,7 +3,6 @@
 
 #include "kueue_parts.h"
 #include "queue/plan_priv.h"
-#include "queue/text.h"
 
 static struct str mode_name(enum queue_mode m)
 {
@@ -162,7 +161,8 @@ static const struct json *requests_json(struct sched *s, const struct assigned_p
 
     for (size_t i = 0; i < ps->n_requests; i++) {
         struct str r = intern_name(&s->e->resources, ps->requests[i].resource);
-        obj_set(&out, r, json_of_str(amount_text(s->t->arena, r, ps->requests[i].amount)));
+        obj_set(&out, r,
+                json_of_str(resource_units_text(s->t->arena, r, ps->requests[i].amount)));
     }
     return json_new(s->t->arena, obj_done(&out));
 }

@@ -147,9 +147,14 @@ TEST(resource_numbers)
     struct resource_numbers left = resource_numbers_add(&a, &x, &y, -2);
     check_int(resource_numbers_get(&left, S("cpu"), NULL), 1000);
     check_int(resource_numbers_get(&left, S("memory"), NULL), INT64_C(8) << 30);
-    check_int(number_mul(INT64_MAX, -2), INT64_MIN);
-    check_int(number_add(INT64_MAX, 1), INT64_MAX);
-    check_int(number_sub(0, INT64_MIN), INT64_MAX);
+    check_samez(resource_units_text(&a, S("cpu"), 1500), "1500m");
+    check_samez(resource_units_text(&a, S("cpu"), 2000), "2");
+    check_samez(resource_units_text(&a, S("memory"), INT64_C(3) << 30), "3Gi");
+    check_samez(resource_units_text(&a, S("memory"), 1000), "1k");
+    check_samez(resource_units_text(&a, S("gpu"), 8), "8");
+    check_int(sat_mul(INT64_MAX, -2), INT64_MIN);
+    check_int(sat_add(INT64_MAX, 1), INT64_MAX);
+    check_int(sat_sub(0, INT64_MIN), INT64_MAX);
 }
 
 /* What random assignments must hold: every form reads back as what was written. */
