@@ -4,56 +4,6 @@
 #include "api/kinds.h"
 #include "api/rules_priv.h"
 
-static const struct schema_check checks[] = {
-    {S_INIT("config_map_check"),                config_map_check               },
-    {S_INIT("cron_job_check"),                  cron_job_check                 },
-    {S_INIT("cron_job_spec_check"),             cron_job_spec_check            },
-    {S_INIT("env_var_check"),                   env_var_check                  },
-    {S_INIT("job_check"),                       job_check                      },
-    {S_INIT("job_spec_check"),                  job_spec_check                 },
-    {S_INIT("kueue_cluster_queue_check"),       kueue_cluster_queue_check      },
-    {S_INIT("kueue_cohort_check"),              kueue_cohort_check             },
-    {S_INIT("kueue_resource_flavor_check"),     kueue_resource_flavor_check    },
-    {S_INIT("kueue_workload_check"),            kueue_workload_check           },
-    {S_INIT("label_selector_check"),            label_selector_check           },
-    {S_INIT("node_selector_requirement_check"), node_selector_requirement_check},
-    {S_INIT("pod_check"),                       pod_check                      },
-    {S_INIT("pod_resource_claim_check"),        pod_resource_claim_check       },
-    {S_INIT("pod_spec_check"),                  pod_spec_check                 },
-    {S_INIT("pod_template_spec_check"),         pod_template_spec_check        },
-    {S_INIT("priority_class_check"),            priority_class_check           },
-    {S_INIT("probe_check"),                     probe_check                    },
-    {S_INIT("resource_requirements_check"),     resource_requirements_check    },
-    {S_INIT("secret_check"),                    secret_check                   },
-    {S_INIT("toleration_check"),                toleration_check               },
-    {S_INIT("volume_check"),                    volume_check                   },
-    {S_INIT("volume_projection_check"),         volume_projection_check        },
-};
-
-static const struct schema_defaults defaults[] = {
-    {S_INIT("container_defaults"),        container_defaults       },
-    {S_INIT("crd_defaults"),              crd_defaults             },
-    {S_INIT("device_request_defaults"),   device_request_defaults  },
-    {S_INIT("job_defaults"),              job_defaults             },
-    {S_INIT("job_spec_defaults"),         job_spec_defaults        },
-    {S_INIT("limit_range_item_defaults"), limit_range_item_defaults},
-    {S_INIT("namespace_defaults"),        namespace_defaults       },
-    {S_INIT("node_status_defaults"),      node_status_defaults     },
-    {S_INIT("pod_defaults"),              pod_defaults             },
-    {S_INIT("pod_spec_defaults"),         pod_spec_defaults        },
-    {S_INIT("rbac_subject_defaults"),     rbac_subject_defaults    },
-    {S_INIT("secret_defaults"),           secret_defaults          },
-    {S_INIT("service_spec_defaults"),     service_spec_defaults    },
-    {S_INIT("volume_defaults"),           volume_defaults          },
-};
-
-const struct schema_functions api_functions = {
-    .checks = checks,
-    .n_checks = countof(checks),
-    .defaults = defaults,
-    .n_defaults = countof(defaults),
-};
-
 static const struct column_cell cells[] = {
     {S_INIT("age"),                      cell_age                     },
     {S_INIT("binding_groups"),           cell_binding_groups          },

@@ -1,9 +1,9 @@
 /* rules.h - what the tables of kinds cannot say, gathered for the server
  *
- * Rules and defaults that depend on more than one field (by the names that kinds/ uses), cells
- * of columns that are computed, and what a kind's own strategy does to an object on its way in.
- * Each stands in a file by its kind (job.c, pod.c ...); to add one, write the function and its
- * row.
+ * Cells of columns that are computed, and what a kind's own strategy does to an object on its
+ * way in. Each stands in a file by its kind (job.c, pod.c ...); to add one, write the function
+ * and its row. Rules and defaults that depend on more than one field need no row: the tables
+ * hold the functions that kinds/ names.
  */
 #pragma once
 
@@ -12,7 +12,6 @@
 
 struct kind;
 
-extern const struct schema_functions api_functions;
 extern const struct column_cells api_cells;
 
 /* What a strategy is told. */

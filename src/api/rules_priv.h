@@ -1,4 +1,4 @@
-/* rules_priv.h - the functions that rules.c lists, by the file they stand in */
+/* rules_priv.h - the functions that kinds/ and rules.c name, by the file they stand in */
 #pragma once
 
 #include "api/rules.h"

@@ -40,6 +40,13 @@ static void write_str(struct buf *out, const char *member, struct str s)
     buf_printf(out, "\"), ");
 }
 
+/* .member = function of api/, where one is named */
+static void write_fn(struct buf *out, const char *member, struct str name)
+{
+    if (name.len)
+        buf_printf(out, ".%s = %.*s, ", member, STR_ARG(name));
+}
+
 /* .member = (const struct str[]){...}, .n_member = N */
 static void write_strs(struct buf *out, const char *member, const struct str *at, size_t n)
 {
@@ -275,8 +282,8 @@ static void write_attrs(struct writer *w, struct buf *b, const struct attrs *at,
         write_value(b, at->def);
         buf_printf(b, ", ");
     }
-    write_str(b, "check", at->check);
-    write_str(b, "defaults", at->defaults);
+    write_fn(b, "check", at->check);
+    write_fn(b, "defaults", at->defaults);
 }
 
 static bool says_more(const struct type *t)
@@ -565,7 +572,7 @@ static void write_kind(struct writer *w, const struct kind_model *k)
     write_verbs(out, k);
     write_strs(out, "selectable", k->selectable.at, k->selectable.len);
     write_str(out, "convert", k->convert);
-    write_str(out, "check", k->root->attrs.check);
+    write_fn(out, "check", k->root->attrs.check);
     write_str(out, "warning", k->warning);
     write_str(out, "doc", k->root->doc);
     buf_printf(out, "\n    .id = KIND_%.*s, .style = %s, ",
@@ -593,10 +600,11 @@ void write_tables(struct arena *a, const struct model *m, const struct kind_file
 {
     struct writer w = {.a = a, .m = m, .f = f, .out = out};
 
-    buf_printf(out,
-               "/* %.*s.c - the kinds of %.*s as tables, written by kindc */\n"
-               "#include \"api/kinds.h\"\n#include \"api/%.*s.h\"\n\n",
-               STR_ARG(f->base), STR_ARG(f->api_version), STR_ARG(f->base));
+    buf_printf(
+        out,
+        "/* %.*s.c - the kinds of %.*s as tables, written by kindc */\n"
+        "#include \"api/kinds.h\"\n#include \"api/rules_priv.h\"\n#include \"api/%.*s.h\"\n\n",
+        STR_ARG(f->base), STR_ARG(f->api_version), STR_ARG(f->base));
     write_externs(&w);
     vec_each (i, &f->structs)
         write_struct(&w, f->structs.at[i]);

@@ -1,12 +1,10 @@
 /* default.c - filling in what was not said */
 #include "schema/default.h"
 
-#include "schema/functions.h"
 #include "schema/table.h"
 
 struct walk {
     struct arena *a;
-    const struct schema_functions *functions;
     bool is_native;
 };
 
@@ -45,12 +43,9 @@ static const struct json *fill_object(struct walk *w, const struct schema *s,
 {
     struct json_obj out = {0};
     bool has_changed = false;
-    schema_defaults_fn *fn = NULL;
 
-    if (!s->skip_defaults && w->is_native)
-        fn = schema_defaults_find(w->functions, s->defaults);
-    if (fn)
-        v = fn(w->a, v);
+    if (s->defaults && !s->skip_defaults && w->is_native)
+        v = s->defaults(w->a, v);
     for (size_t i = 0; i < s->n_fields; i++) {
         const struct schema_field *f = &s->fields[i];
         const struct json *was = json_get(v, f->name), *now = was;
@@ -130,15 +125,14 @@ static const struct json *fill(struct walk *w, const struct schema *s, const str
 }
 
 const struct json *schema_default(struct arena *a, const struct schema *s, const struct json *v,
-                                  const struct schema_functions *f, bool is_native)
+                                  bool is_native)
 {
-    struct walk w = {.a = a, .functions = f, .is_native = is_native};
+    struct walk w = {.a = a, .is_native = is_native};
 
     return fill(&w, s, v);
 }
 
-const struct json *kind_default(struct arena *a, const struct kind *k, const struct json *v,
-                                const struct schema_functions *f)
+const struct json *kind_default(struct arena *a, const struct kind *k, const struct json *v)
 {
-    return schema_default(a, k->schema, v, f, k->style == KIND_NATIVE);
+    return schema_default(a, k->schema, v, k->style == KIND_NATIVE);
 }

@@ -8,12 +8,10 @@
 
 struct kind;
 struct schema;
-struct schema_functions;
 
 /* v with every default that its schema declares: in objects that are there (an absent object
  * gets nothing, unless it has a default itself). Where nothing is missing, v itself. In native
- * kinds an empty value of a field that is no pointer counts as absent. `f` may be NULL. */
+ * kinds an empty value of a field that is no pointer counts as absent. */
 const struct json *schema_default(struct arena *a, const struct schema *s, const struct json *v,
-                                  const struct schema_functions *f, bool is_native);
-const struct json *kind_default(struct arena *a, const struct kind *k, const struct json *v,
-                                const struct schema_functions *f);
+                                  bool is_native);
+const struct json *kind_default(struct arena *a, const struct kind *k, const struct json *v);

@@ -9,7 +9,6 @@
 #include "json/json.h"
 
 struct schema;
-struct schema_functions;
 
 #define JUDGE_MAX_DEPTH 200
 

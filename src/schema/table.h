@@ -42,6 +42,7 @@
  */
 #pragma once
 
+#include "schema/functions.h"
 #include "json/json.h"
 
 struct kind;
@@ -224,9 +225,9 @@ struct schema {
     struct str name;          /* of a struct type, as upstream spells it: "JobSpec"; else "" */
     struct str group_version; /* where the struct type is declared: "batch/v1" */
     struct str doc;           /* of the type */
-    struct str check;         /* function of api/ for rules that a line cannot say, or "" */
-    struct str defaults;      /* the same for defaults that depend on other fields; runs before
-                                 those of the lines */
+    schema_check_fn *check;   /* for rules that a line cannot say, or NULL */
+    schema_defaults_fn *defaults; /* for defaults that depend on other fields, or NULL; runs
+                                     before those of the lines */
 };
 
 #define MAP_VALUE_AT sizeof(struct str) /* the value's offset in a map's entry */
@@ -289,7 +290,7 @@ struct kind {
     const struct schema *schema; /* of the whole object; its fields are apiVersion, kind, ... */
     const struct kind *storage;  /* as which it is stored: itself, or another version */
     struct str convert;          /* "": by apiVersion alone; else a pair of functions of api/ */
-    struct str check;            /* function of api/ for rules that a line cannot say, or "" */
+    schema_check_fn *check;      /* for rules that a line cannot say, or NULL */
     struct str warning;          /* told to whoever writes one, or "" */
     struct str doc;
 };

@@ -2,13 +2,11 @@
 #include "schema/validate.h"
 
 #include "schema/format.h"
-#include "schema/functions.h"
 #include "schema/table.h"
 
 struct check {
     struct field_errors *e;
     bool is_custom; /* OpenAPI's words and types */
-    const struct schema_functions *functions;
     const struct json *root, *old_root;
     const struct kind *kind;
     int depth;
@@ -267,11 +265,9 @@ static void check_object(struct check *c, const struct schema *s, const struct f
 }
 
 /* The rules that the table names. Those of native types say nothing in a custom kind. */
-static void call_check(struct check *c, struct str name, bool is_root,
+static void call_check(struct check *c, schema_check_fn *fn, bool is_root,
                        const struct field_path *p, const struct json *v, const struct json *old)
 {
-    schema_check_fn *fn = schema_check_find(c->functions, name);
-
     if (!fn || (c->is_custom && !is_root))
         return;
     fn(&(struct schema_at){.errors = c->e,
@@ -377,17 +373,17 @@ static void validate(struct check *c, const struct schema *s, const struct field
 
 void schema_validate(struct field_errors *e, const struct schema *s, int style,
                      const struct field_path *root, const struct json *v,
-                     const struct json *old, const struct schema_functions *f)
+                     const struct json *old)
 {
-    struct check c = {.e = e, .is_custom = style == KIND_CUSTOM, .functions = f};
+    struct check c = {.e = e, .is_custom = style == KIND_CUSTOM};
 
     validate(&c, s, root, v, old);
 }
 
 void kind_validate(struct field_errors *e, const struct kind *k, const struct json *v,
-                   const struct json *old, const struct schema_functions *f)
+                   const struct json *old)
 {
-    struct check c = {.e = e, .is_custom = k->style == KIND_CUSTOM, .functions = f, .kind = k};
+    struct check c = {.e = e, .is_custom = k->style == KIND_CUSTOM, .kind = k};
     size_t n = e->list.len;
 
     validate(&c, k->schema, NULL, v, old);

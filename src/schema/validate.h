@@ -11,15 +11,13 @@
 
 struct kind;
 struct schema;
-struct schema_functions;
 
 #define VALIDATE_MAX_DEPTH 200
 
 /* Adds every broken field of v. `old` is what it replaces (FIELD_FIXED is judged against it),
- * or NULL on create. `root` is the path of v, or NULL. The style decides the words. `f` has the
- * rules that the table only names; it may be NULL. */
+ * or NULL on create. `root` is the path of v, or NULL. The style decides the words. */
 void schema_validate(struct field_errors *e, const struct schema *s, int style,
                      const struct field_path *root, const struct json *v,
-                     const struct json *old, const struct schema_functions *f);
+                     const struct json *old);
 void kind_validate(struct field_errors *e, const struct kind *k, const struct json *v,
-                   const struct json *old, const struct schema_functions *f);
+                   const struct json *old);

@@ -259,7 +259,7 @@ static int system_fields(struct write *w)
 
 static int defaults(struct write *w)
 {
-    w->tree = kind_default(w->arena, w->kind, w->tree, &api_functions);
+    w->tree = kind_default(w->arena, w->kind, w->tree);
     return 0;
 }
 
@@ -324,7 +324,7 @@ static int validate(struct write *w)
     w->errors = field_errors_in(w->arena);
     meta_validate(w);
     size_t n_meta = w->errors.list.len;
-    kind_validate(&w->errors, w->kind, w->tree, w->old, &api_functions);
+    kind_validate(&w->errors, w->kind, w->tree, w->old);
     drop_repeated(&w->errors, n_meta);
     if (w->errors.list.len)
         return fail_invalid(w->r, w->name, &w->errors);

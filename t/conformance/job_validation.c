@@ -56,7 +56,7 @@ static void compare(struct conf *t, const struct json *c, const struct field_err
 
 static const struct json *defaulted(struct conf *t, const struct kind *k, const struct json *v)
 {
-    return v ? kind_default(t->arena, k, v, &api_functions) : NULL;
+    return v ? kind_default(t->arena, k, v) : NULL;
 }
 
 static uint32_t options_of(const struct json *c)
@@ -100,11 +100,11 @@ static void check_job(struct conf *t, const struct json *c, struct str op,
     check_metadata(e, v, old);
     if (str_eqz(op, "updateJobStatus")) {
         schema_validate(e, &schema_job_status, KIND_NATIVE, &status_at, json_getz(v, "status"),
-                        json_getz(old, "status"), &api_functions);
+                        json_getz(old, "status"));
         job_check_status(e, options_of(c), v, old);
         return;
     }
-    schema_validate(e, kind_job.schema, KIND_NATIVE, NULL, v, old, &api_functions);
+    schema_validate(e, kind_job.schema, KIND_NATIVE, NULL, v, old);
     if (str_eqz(op, "createJob"))
         job_check_create(e, v);
     else
@@ -116,7 +116,7 @@ static void check_cron_job(struct conf *t, const struct json *c, struct field_er
     const struct json *v = defaulted(t, &kind_cron_job, json_getz(c, "object"));
     const struct json *old = defaulted(t, &kind_cron_job, json_getz(c, "old"));
 
-    kind_validate(e, &kind_cron_job, v, old, &api_functions);
+    kind_validate(e, &kind_cron_job, v, old);
     check_metadata(e, v, old);
 }
 
@@ -127,7 +127,7 @@ static void check_cron_spec(struct conf *t, const struct json *c, struct field_e
     const struct json *old = json_with(t->arena, NULL, *json_getz(c, "old"), "spec", NULL);
 
     kind_validate(e, &kind_cron_job, defaulted(t, &kind_cron_job, v),
-                  defaulted(t, &kind_cron_job, old), &api_functions);
+                  defaulted(t, &kind_cron_job, old));
 }
 
 void job_validation(struct conf *t, const struct json *c)

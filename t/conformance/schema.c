@@ -101,7 +101,7 @@ static void check_defaults(struct conf *t, const struct json *c, const struct js
     const struct schema *s = schema_of(t, c);
     const struct json *v = value_of(c);
 
-    conf_same(t, "value", s ? schema_default(t->arena, s, v, NULL, false) : v, want);
+    conf_same(t, "value", s ? schema_default(t->arena, s, v, false) : v, want);
     schema_compiled_free(s);
 }
 

@@ -18,7 +18,7 @@ static struct str defaulted(struct arena *a, const char *api_version, const char
     v = kind_conform(a, k, v, NULL, &err);
     if (!check(v))
         return err_str(&err);
-    return json_text(a, kind_default(a, k, v, &api_functions));
+    return json_text(a, kind_default(a, k, v));
 }
 
 TEST(defaults)
@@ -109,43 +109,5 @@ TEST(defaults)
             check_samez(got, cases[i].has);
         if (cases[i].lacks && str_has(got, str_from(cases[i].lacks)))
             check_samez(got, cases[i].lacks);
-    }
-}
-
-/* Each function is named by some table, and each that a table names is there. */
-static void find_names(const struct schema *s, int depth, bool *is_named)
-{
-    if (depth > 12)
-        return;
-    if (s->defaults.len) {
-        bool is_there = false;
-        for (size_t i = 0; i < api_functions.n_defaults; i++) {
-            bool is_it = str_eq(api_functions.defaults[i].name, s->defaults);
-            is_named[i] |= is_it;
-            is_there |= is_it;
-        }
-        test_case(s->defaults.at);
-        check(is_there);
-    }
-    for (size_t i = 0; i < s->n_fields; i++)
-        find_names(s->fields[i].type, depth + 1, is_named);
-    if (s->item)
-        find_names(s->item, depth + 1, is_named);
-    if (s->value)
-        find_names(s->value, depth + 1, is_named);
-}
-
-TEST(defaults_are_named)
-{
-    bool is_named[64] = {false};
-
-    check(api_functions.n_defaults <= countof(is_named));
-    for (size_t k = 0; k < KIND_COUNT; k++) {
-        bool recurs = kinds[k] == &kind_crd_custom_resource_definition;
-        find_names(kinds[k]->schema, recurs ? 12 : 0, is_named);
-    }
-    for (size_t i = 0; i < api_functions.n_defaults; i++) {
-        test_case(api_functions.defaults[i].name.at);
-        check(is_named[i]);
     }
 }

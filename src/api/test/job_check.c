@@ -36,7 +36,7 @@ static const struct json *job_of(struct arena *a, const char *spec, const char *
         *spec ? "," : "", spec, status);
     const struct json *v = json_parse(a, text, NULL, NULL);
 
-    return kind_default(a, kind_of(S("batch/v1"), S("Job")), v, &api_functions);
+    return kind_default(a, kind_of(S("batch/v1"), S("Job")), v);
 }
 
 TEST(job_check_spec)
@@ -68,7 +68,7 @@ TEST(job_check_spec)
         struct field_errors e = field_errors_in(&a);
         const struct kind *k = kind_of(S("batch/v1"), S("Job"));
         test_case(cases[i].name);
-        kind_validate(&e, k, job_of(&a, cases[i].spec, ""), NULL, &api_functions);
+        kind_validate(&e, k, job_of(&a, cases[i].spec, ""), NULL);
         check_samez(texts(&a, &e), cases[i].want);
     }
 }

@@ -257,10 +257,10 @@ TEST(kueue_check_by_table)
     const struct json *v =
         json_parse(&a, S("{\"spec\":{\"fairSharing\":{\"weight\":\"-1\"}}}"), NULL, NULL);
 
-    kind_validate(&e, k, v, NULL, &api_functions);
+    kind_validate(&e, k, v, NULL);
     check_samez(texts(&a, &e), "Invalid spec.fairSharing");
     e = field_errors_in(&a);
     v = json_with(&a, v, json_of_z("Odd"), "spec", "stopPolicy", NULL);
-    kind_validate(&e, k, v, NULL, &api_functions);
+    kind_validate(&e, k, v, NULL);
     check_samez(texts(&a, &e), "NotSupported spec.stopPolicy");
 }

@@ -48,9 +48,9 @@ static struct str refused(struct arena *a, const char *kind_name, const char *me
         struct str all =
             str_printf(a, "{'apiVersion':'%.*s','kind':'%s','metadata':{'name':'system-x'},%s}",
                        STR_ARG(version), kind_name, text);
-        v[i] = kind_default(a, k, parse(a, all), &api_functions);
+        v[i] = kind_default(a, k, parse(a, all));
     }
-    kind_validate(&e, k, v[0], v[1], &api_functions);
+    kind_validate(&e, k, v[0], v[1]);
     return texts(a, &e);
 }
 

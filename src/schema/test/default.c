@@ -2,8 +2,15 @@
 #include "schema/default.h"
 
 #include "base/testing.h"
-#include "schema/functions.h"
 #include "schema/table.h"
+
+static const struct json *mark(struct arena *a, const struct json *v)
+{
+    struct json_obj out = obj_from(a, v);
+
+    obj_setz(&out, "mark", json_of_i64(7));
+    return json_new(a, obj_done(&out));
+}
 
 static const struct json three = {.type = JSON_INT, .i = 3};
 static const struct json always = {.type = JSON_STRING, .len = 6, .s = "Always"};
@@ -22,13 +29,13 @@ static const struct schema inner = {.type = SCHEMA_OBJECT,
                                     .n_fields = 3,
                                     .fields = inner_fields,
                                     .by_name = inner_order,
-                                    .defaults = S_INIT("mark")};
+                                    .defaults = mark};
 static const struct schema skipped = {.type = SCHEMA_OBJECT,
                                       .n_fields = 3,
                                       .fields = inner_fields,
                                       .by_name = inner_order,
                                       .skip_defaults = true,
-                                      .defaults = S_INIT("mark")};
+                                      .defaults = mark};
 static const struct schema made = {.type = SCHEMA_OBJECT,
                                    .n_fields = 3,
                                    .fields = inner_fields,
@@ -50,19 +57,6 @@ static const struct schema_field fields[] = {
 static const uint16_t order[] = {0, 1, 2, 3, 4, 5};
 static const struct schema object = {
     .type = SCHEMA_OBJECT, .n_fields = 6, .fields = fields, .by_name = order};
-
-static const struct json *mark(struct arena *a, const struct json *v)
-{
-    struct json_obj out = obj_from(a, v);
-
-    obj_setz(&out, "mark", json_of_i64(7));
-    return json_new(a, obj_done(&out));
-}
-
-static const struct schema_defaults rows[] = {
-    {S_INIT("mark"), mark}
-};
-static const struct schema_functions functions = {.defaults = rows, .n_defaults = 1};
 
 TEST(default_by_style)
 {
@@ -95,10 +89,9 @@ TEST(default_by_style)
         scoped(arena_fini) struct arena a = arena_sized(4096);
         const struct json *v = json_parse(&a, str_from(cases[i].given), NULL, NULL);
         test_case(cases[i].name);
-        check_samez(json_text(&a, kind_default(&a, &custom, v, &functions)), cases[i].custom);
-        check_samez(json_text(&a, kind_default(&a, &builtin, v, &functions)), cases[i].native);
-        check_samez(json_text(&a, schema_default(&a, &object, v, NULL, false)),
-                    cases[i].custom);
+        check_samez(json_text(&a, kind_default(&a, &custom, v)), cases[i].custom);
+        check_samez(json_text(&a, kind_default(&a, &builtin, v)), cases[i].native);
+        check_samez(json_text(&a, schema_default(&a, &object, v, false)), cases[i].custom);
     }
 }
 
@@ -107,5 +100,5 @@ TEST(default_shares_what_is_whole)
     scoped(arena_fini) struct arena a = arena_sized(4096);
     const struct json *v = json_parse(&a, S("{\"b\":{\"n\":1,\"p\":1},\"l\":[]}"), NULL, NULL);
 
-    check(schema_default(&a, &object, v, NULL, false) == v);
+    check(schema_default(&a, &object, v, false) == v);
 }
