@@ -14,7 +14,6 @@
 #include "schema/view.h"
 #include "json/json.h"
 
-#define MAX_ROUNDS 16 /* of starting what the last start made possible */
 #define PROBLEM_AGAIN_S 10
 #define ID_SCHEME "berth://"
 #define LAST_WORDS_LINES 80
@@ -188,6 +187,7 @@ static void see_container(struct node_pod *p, struct arena *a, const struct cont
     if (nc->problem.len && instant_before(now, nc->problem_until)) {
         out->problem = nc->problem;
         out->problem_message = nc->problem_message;
+        out->problem_until = nc->problem_until;
     }
     if (nc->is_starting) {
         out->at = CONTAINER_STARTING;
@@ -335,7 +335,6 @@ static void start(struct step *s, struct node_pod *p, const struct pod *pod,
         if (!str_eqz(nc->problem_message, err.text) && !str_eqz(reason, "ContainerCreating"))
             step_event(s, p->object, "Warning", "Failed", "%s", err.text);
         set_problem(p, nc, reason, str_from(err.text));
-        step_again(s, span_s(PROBLEM_AGAIN_S));
     }
 }
 

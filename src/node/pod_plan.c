@@ -84,9 +84,10 @@ static void look_again(struct pod_todo *todo, struct instant at)
         todo->again = at;
 }
 
-static void start(const struct container_seen *s, struct container_todo *t)
+static void start(struct deciding *d, const struct container_seen *s, struct container_todo *t)
 {
     if (s->problem.len) {
+        look_again(d->todo, s->problem_until);
         t->waiting = s->problem;
         t->waiting_message = s->problem_message;
         return;
@@ -106,7 +107,7 @@ static void restart(struct deciding *d, const struct container *c,
     const struct object_meta *meta = d->pod->metadata;
 
     if (!instant_before(d->seen->now, at)) {
-        start(s, t);
+        start(d, s, t);
         return;
     }
     look_again(d->todo, at);
@@ -136,7 +137,7 @@ static enum init_state decide_init(struct deciding *d)
             continue; /* it was up once: that is all the next one waits for */
         }
         if (s->at == CONTAINER_NEVER) {
-            start(s, t);
+            start(d, s, t);
             return INIT_WORKING;
         }
         if (stays && s->at != CONTAINER_STARTING)
@@ -177,7 +178,7 @@ static struct main_sum decide_main(struct deciding *d, bool may_start)
         if (!may_start)
             continue;
         if (s->at == CONTAINER_NEVER)
-            start(s, t);
+            start(d, s, t);
         if (s->at == CONTAINER_ENDED && wants_restart(d->pod, c, false, &s->end)) {
             sum.has_due = true;
             restart(d, c, s, t);

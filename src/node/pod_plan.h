@@ -44,6 +44,7 @@ struct container_seen {
     struct container_end last; /* of the run before */
     struct str problem;        /* why it cannot be started now, "" where it can */
     struct str problem_message;
+    struct instant problem_until; /* then it may be tried again */
 };
 
 struct pod_seen {

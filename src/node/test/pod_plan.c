@@ -3,7 +3,7 @@
  *     OnFailure i:a=e0 s:log=running m:main=e3*2@100 now=105
  *
  * i: init container, s: sidecar, m: main; =state: starting running stopping eCODE; *run number,
- * @end in seconds, +how long it ran, ~reason that it cannot start.
+ * @end in seconds, +how long it ran, ~reason that it cannot start before @end.
  */
 #include "base/testing.h"
 
@@ -59,6 +59,7 @@ static void read_container(struct str word, struct container *c, struct containe
     int64_t ran = cut_number(&word, '+', 1);
     s->end.finished = (struct instant){cut_number(&word, '@', 0) * SECOND_NS};
     s->end.started = (struct instant){s->end.finished.ns - ran * SECOND_NS};
+    s->problem_until = s->problem.len ? s->end.finished : (struct instant){0};
     s->attempt = (int32_t)cut_number(&word, '*', 0);
     struct str state = cut_text(&word, '=');
     SET(c, name, word);
@@ -189,6 +190,9 @@ TEST(pod_decide)
          "Running a:CrashLoopBackOff again 305"                                                                         },
         {"a long run forgives",           "OnFailure m:a=e1*4@5+700 now=5",                "Running start a#5"          },
         {"what cannot start says why",    "Never m:a~ErrImagePull",                        "Pending a:ErrImagePull"     },
+        {"and is tried again",            "Never m:a@20~Broken",                           "Pending a:Broken again 20"  },
+        {"a run after the first, too",    "OnFailure m:a=e1@20~Broken now=20",
+         "Running a:Broken again 20"                                                                                    },
         {"init containers one by one",    "Never i:x i:y m:a",                             "Pending start x#0"          },
         {"the next when one succeeded",   "Never i:x=e0 i:y m:a",                          "Pending start y#0"          },
         {"they are awaited",              "Never i:x=running m:a",                         "Pending"                    },
