@@ -23,7 +23,7 @@ struct fake {
     MAP(struct object *) objects; /* by "Kind/ns/name"; keys in `arena` */
     VEC(struct fake_watch *) watches;
     struct arena arena;
-    int n_writes;
+    int n_writes, n_clients;
     struct buf log; /* "patch pods/a; ..." */
 };
 
@@ -47,7 +47,7 @@ struct fake_note {
     struct fake_watch *watch;
     enum watch_event_type type;
     void *ctx;
-    int code;
+    int code, for_client;
     uint64_t revision;
     const struct kind *kind;
     struct str node;
@@ -76,7 +76,7 @@ static inline void fake_tell(void *ctx)
         struct watch_event e = {.type = n->type, .object = n->object, .revision = n->revision};
         if (!n->watch->stopped)
             n->watch->event(n->watch->ctx, &e);
-    } else if (n->list) {
+    } else if (n->list && n->for_client == n->fake->n_clients) {
         VEC(struct object *) found = {0};
         struct fake_watch w = {.kind = n->kind, .node = n->node};
         map_each (i, &n->fake->objects)
@@ -86,7 +86,7 @@ static inline void fake_tell(void *ctx)
             .items = found.at, .n_items = found.len, .revision = n->fake->revision};
         n->list(n->ctx, &answer);
         vec_fini(&found);
-    } else if (n->done) {
+    } else if (n->done && n->for_client == n->fake->n_clients) {
         struct client_answer answer = {
             .code = n->code, .object = n->object, .err = n->err.code ? &n->err : NULL};
         n->done(n->ctx, &answer);
@@ -103,6 +103,7 @@ static inline struct fake_note *fake_later(struct fake *f, struct object *o)
     n->fake = f;
     n->object = o ? object_ref(o) : NULL;
     n->revision = f->revision;
+    n->for_client = f->n_clients;
     io_later(f->io, fake_tell, n);
     return n;
 }

@@ -65,6 +65,14 @@ static void open_world(struct world *w)
     io_timer_set(w->limit, span_s(WAIT_S));
 }
 
+/* As where the program ends: nobody is told of what was under way. */
+static void end_agent(struct world *w)
+{
+    node_agent_free(w->agent);
+    w->agent = NULL;
+    w->fake->n_clients++;
+}
+
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
     (void)st, (void)type, (void)ftw;
@@ -73,7 +81,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 
 static void close_world(struct world *w)
 {
-    node_agent_free(w->agent);
+    end_agent(w);
     io_timer_free(w->limit);
     io_run(w->io);
     client_free(&w->fake->client);
@@ -356,8 +364,7 @@ TEST(node_restarts)
     add_pod(&w, "p", script, "");
     await(&w, &kind_pod, "p", "/status/phase", "Running");
     test_case("the agent goes while it runs, and the next one learns how it ended");
-    node_agent_free(w.agent);
-    w.agent = NULL;
+    end_agent(&w);
     usleep(600000);
     start_agent(&w);
     await(&w, &kind_pod, "p", "/status/phase", "Failed");
@@ -380,7 +387,7 @@ TEST(node_machine_restart)
     open_world(&w);
     start_agent(&w);
     await(&w, &kind_node, "n", "/status/addresses/0/address", "10.0.0.7");
-    node_agent_free(w.agent);
+    end_agent(&w);
     /* As if another boot had written it. */
     snprintf(path, sizeof(path), "%s/node.json", w.dir);
     int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
