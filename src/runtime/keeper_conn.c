@@ -195,10 +195,12 @@ static void flush(struct keeper *k, struct conn *c)
         c->is_broken = true;
     if (n > 0)
         buf_drop(&c->out, (size_t)n);
-    struct epoll_event e = {.events = EPOLLIN | (c->out.len ? EPOLLOUT : 0),
+    bool is_waiting = c->out.len > 0;
+    struct epoll_event e = {.events = EPOLLIN | (is_waiting ? EPOLLOUT : 0),
                             .data.ptr = &c->watched};
-    if (c->out.len || n < 0)
+    if (is_waiting != c->is_waiting)
         epoll_ctl(k->epoll, EPOLL_CTL_MOD, c->fd, &e);
+    c->is_waiting = is_waiting;
     if (c->out.len == 0 && c->out.cap > READ_BYTES)
         buf_fini(&c->out);
 }

@@ -55,6 +55,7 @@ struct conn {
     struct list link;
     int fd;
     bool knows_version; /* said hello */
+    bool is_waiting;    /* for room in its socket */
     bool is_broken;
     struct buf in, out;
 };

@@ -6,13 +6,17 @@
 #include <ftw.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "io/io.h"
 #include "runtime/keeper.h"
 #include "runtime/runtime.h"
+#include "runtime/wire_priv.h"
 
 #define WAIT_S 20 /* before a test gives up */
 
@@ -453,6 +457,58 @@ TEST(runtime_many)
     double s = (double)(io_uptime_now(w.io).ns - began.ns) / 1e9;
     fprintf(stderr, "# %d processes in %.3f s: %.0f a second\n", N, s, N / s);
     check_int(w.n_answers, N);
+    close_world(&w, true);
+}
+
+/* Ticks of the processor that a process has used. */
+static int64_t ticks_of(pid_t pid)
+{
+    char path[64], text[512] = "";
+    int64_t ticks = 0, n;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    scoped(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    check(read(fd, text, sizeof(text) - 1) > 0);
+    struct str rest = str_from(strrchr(text, ')') + 2), word;
+    for (int field = 3; field <= 15; field++) {
+        str_cut(rest, ' ', &word, &rest);
+        if (field >= 14 && str_to_i64(word, &n)) /* utime, stime */
+            ticks += n;
+    }
+    return ticks;
+}
+
+/* More answers than a socket holds, read only afterwards. */
+TEST(runtime_slow_reader)
+{
+    enum { N = 8000 };
+    struct world w;
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    struct ucred keeper;
+    socklen_t len = sizeof(keeper);
+    struct buf hello = {0};
+    char answers[4096];
+
+    open_world(&w, NULL);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    snprintf(at.sun_path, sizeof(at.sun_path), "%s/keeper/socket", w.dir);
+    check_int(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+    check_int(getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &keeper, &len), 0);
+    for (int i = 0; i < N; i++)
+        wire_end(&hello, wire_begin(&hello, WIRE_HELLO));
+    check_int(write(fd, hello.at, hello.len), (int64_t)hello.len);
+    buf_fini(&hello);
+    struct timeval patience = {.tv_usec = 300000};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    size_t total = 0;
+    for (ssize_t n; (n = read(fd, answers, sizeof(answers))) > 0;)
+        total += (size_t)n;
+    check(total > (size_t)N * 16);
+    test_case("once all is read, the keeper rests");
+    int64_t before = ticks_of(keeper.pid);
+    usleep(300000);
+    check(ticks_of(keeper.pid) - before <= 2);
+    close(fd);
     close_world(&w, true);
 }
 
