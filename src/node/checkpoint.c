@@ -1,7 +1,7 @@
 /* checkpoint.c - which boot of the machine the agent last saw
  *
  *     {"version":1,"bootID":"..."}          what it says, as JSON, one line
- *     sha 0123456789abcdef                  a checksum over the bytes of that line
+ *     sum 0123456789abcdef                  a checksum over the bytes of that line
  *
  * A new field changes no old checkpoint: the sum is over bytes, not over what we made of them.
  */

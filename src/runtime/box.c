@@ -227,7 +227,6 @@ static void kill_strays(const char *id)
 
 static void kill_box(struct keeper *k, struct box *b)
 {
-    b->is_killed = true;
     if (b->is_running)
         kill(b->st.pid, SIGKILL);
     if (b->st.pid > 1)

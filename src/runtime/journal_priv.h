@@ -31,7 +31,7 @@ size_t journal_replay(struct str bytes, journal_record_fn *each, void *ctx, stru
 /* Opens or makes `journal` in the directory, replays it and cuts off a torn tail. */
 int journal_open(struct journal *j, int dir, journal_record_fn *each, void *ctx,
                  struct err *err);
-/* Adds the frame that stands at the end of `frames` from `begun` (as wire_begin() gave). */
+/* Adds a frame and its checksum to what journal_flush() writes. */
 void journal_add(struct journal *j, struct str frame);
 /* Writes what was added. Failures are logged: the keeper goes on. */
 void journal_flush(struct journal *j);

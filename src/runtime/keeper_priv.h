@@ -45,7 +45,6 @@ struct box {
     struct box_pipe pipes[2];
     uint32_t slot;
     bool is_running;     /* its process has not been waited for */
-    bool is_killed;      /* SIGKILL was sent to all of it */
     bool is_forgotten;   /* not told to anybody any more; here only to be cleaned up */
     struct str old_dirs; /* a dead keeper's control groups, still to be cleared */
 };

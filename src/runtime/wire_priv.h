@@ -18,7 +18,7 @@
 enum wire_type {
     WIRE_HELLO = 1,   /* both ways, first: VERSION; the keeper adds PID, CONDITION, IS_ROOT */
     WIRE_START = 2,   /* berth: a spec */
-    WIRE_STOP = 3,    /* berth: ID, GRACE_MS, SIGNAL */
+    WIRE_STOP = 3,    /* berth: ID, GRACE_MS */
     WIRE_FORGET = 4,  /* berth: ID */
     WIRE_STATUS = 5,  /* keeper: a container as it is now; also the journal's record */
     WIRE_LISTED = 6,  /* keeper, once: every container it knows was told */
@@ -46,7 +46,6 @@ enum wire_tag {
     TAG_NO_NEW_PRIVS = 18,
     TAG_OOM_SCORE = 19,
     TAG_GRACE_MS = 20,
-    TAG_SIGNAL = 21,
     TAG_STATE = 22,
     TAG_STARTED = 23,
     TAG_FINISHED = 24,
