@@ -6,13 +6,13 @@
 #include "controllers/admit.h"
 
 #include "controllers/controllers_priv.h"
-#include "controllers/workload_edit.h"
+#include "controllers/queue_job.h"
+#include "controllers/workload_decide.h"
 
 #include "api/kinds.h"
 #include "io/io.h"
 #include "object/object.h"
-#include "queue/load.h"
-#include "queue/queue.h"
+#include "queue/status.h"
 
 #define CYCLES_A_TURN 16 /* then others get their turn */
 
@@ -229,41 +229,6 @@ static void send(struct write *w, const struct workload_edit *e, bool is_loose)
 
 /* ---- admissions ---- */
 
-static struct kueue_pod_set_assignment assignment_of(struct arena *a,
-                                                     const struct queue_assigned_podset *p)
-{
-    struct kueue_pod_set_assignment out = {0};
-    struct str_entry *flavors = arena_array(a, struct str_entry, p->n_flavors + 1);
-    struct str_entry *usage = arena_array(a, struct str_entry, p->n_requests + 1);
-
-    for (size_t i = 0; i < p->n_flavors; i++)
-        flavors[i] = (struct str_entry){p->flavors[i].resource, p->flavors[i].flavor};
-    for (size_t i = 0; i < p->n_requests; i++)
-        usage[i] = (struct str_entry){
-            p->requests[i].resource,
-            resource_units_text(a, p->requests[i].resource, p->requests[i].amount)};
-    SET(&out, name, p->name);
-    if (p->n_flavors)
-        SET(&out, flavors, (struct str_map){flavors, p->n_flavors});
-    if (p->n_requests)
-        SET(&out, resource_usage, (struct str_map){usage, p->n_requests});
-    SET(&out, count, p->count);
-    return out;
-}
-
-static struct kueue_admission *admission_of(struct arena *a, const struct queue_decision *d)
-{
-    struct kueue_admission *out = arena_new(a, struct kueue_admission);
-    struct kueue_pod_set_assignment *sets =
-        arena_array(a, struct kueue_pod_set_assignment, d->n_podsets + 1);
-
-    for (size_t i = 0; i < d->n_podsets; i++)
-        sets[i] = assignment_of(a, &d->podsets[i]);
-    SET(out, cluster_queue, d->cq);
-    SET(out, pod_set_assignments, (struct kueue_pod_set_assignment_list){sets, d->n_podsets});
-    return out;
-}
-
 static void write_admission(struct admit *ad, struct object *o, const struct queue_decision *d)
 {
     struct write *w = write_new(ad, WRITE_ADMISSION, o);
@@ -271,34 +236,29 @@ static void write_admission(struct admit *ad, struct object *o, const struct que
     struct workload_edit e = workload_edit(a, object_view(o, a), now_of(ad));
     struct span waited = instant_sub(e.now, e.was->metadata->creation_timestamp);
 
-    workload_reserve(&e, admission_of(a, d));
-    if (d->n_checks == 0)
-        workload_sync_admitted(&e);
+    workload_decide(&e, object_tree(o, a), d, &ad->loader);
+    bool is_admitted = workload_edit_is(&e, S("Admitted"));
     w->event_type = S("Normal");
-    w->event = d->n_checks ? S("QuotaReserved") : S("Admitted");
+    w->event = is_admitted ? S("Admitted") : S("QuotaReserved");
     w->note = str_printf(a, "%s by ClusterQueue %.*s, wait time since queued was %" PRId64 "s",
-                         d->n_checks ? "Quota reserved" : "Admitted", STR_ARG(d->cq),
+                         is_admitted ? "Admitted" : "Quota reserved", STR_ARG(d->cq),
                          MAX(waited.ns, INT64_C(0)) / SECOND_NS);
     send(w, &e, false);
 }
 
 /* ---- evictions ---- */
 
-static struct str victim_message(struct arena *a, const struct queue_decision *d,
-                                 const struct queue_victim *v, const struct object *preemptor)
+/* The victim is told who needs its place, and by which rule. */
+static struct str victim_message(struct admit *ad, struct arena *a,
+                                 const struct queue_decision *d, const struct queue_victim *v,
+                                 struct object *preemptor)
 {
-    static const char *const how[] = {
-        [IN_CLUSTER_QUEUE] = "prioritization in the ClusterQueue",
-        [IN_COHORT_RECLAMATION] = "reclamation within the cohort",
-        [IN_COHORT_FAIR_SHARING] = "Fair Sharing within the cohort",
-        [IN_COHORT_BORROWING] = "reclamation within the cohort while borrowing",
-        [FLAVOR_MIGRATION] = "migration to a more favorable flavor",
-    };
+    const struct json *labels =
+        json_path(object_tree(preemptor, a), "metadata", "labels", NULL);
 
-    (void)d;
-    return str_printf(
-        a, "Preempted to accommodate a workload (UID: %.*s, JobUID: UNKNOWN) due to %s",
-        STR_ARG(preemptor ? object_uid(preemptor) : S("UNKNOWN")), how[v->reason]);
+    return queue_preempted_message(
+        a, object_uid(preemptor), json_str(json_getz(labels, QUEUE_JOB_UID_LABEL)), v->reason,
+        queue_path(ad->engine, a, d->cq), queue_path(ad->engine, a, v->cq));
 }
 
 static void write_eviction(struct admit *ad, const struct queue_decision *d,
@@ -311,13 +271,14 @@ static void write_eviction(struct admit *ad, const struct queue_decision *d,
     struct write *w = write_new(ad, WRITE_EVICTION, o);
     struct arena *a = &w->arena;
     struct workload_edit e = workload_edit(a, object_view(o, a), now_of(ad));
-    struct str message = victim_message(a, d, v, preemptor);
+    struct str message = victim_message(ad, a, d, v, preemptor);
     struct str reason = queue_victim_reason_text(v->reason);
     w->preemptor = str_copy(a, d->key);
     bool is_preempted = v->reason != FLAVOR_MIGRATION;
     if (is_preempted)
-        workload_set_condition(&e, S("Preempted"), true, reason, message);
-    workload_evict_edit(&e, is_preempted ? S("Preempted") : reason, message, S(""));
+        workload_preempt_edit(&e, reason, message);
+    else
+        workload_evict_edit(&e, reason, message, S(""));
     w->event_type = S("Normal");
     w->event = is_preempted ? S("EvictedDueToPreempted") : S("EvictedDueToFlavorMigration");
     w->note = message;
@@ -332,17 +293,15 @@ static void write_pending(struct admit *ad, struct object *o, const struct queue
     struct arena *a = &w->arena;
     const struct kueue_workload *wl = object_view(o, a);
     struct workload_edit e = workload_edit(a, wl, now_of(ad));
-    struct str message = queue_message(a, d->outcome, d->causes, d->n_causes, d->n_victims);
 
-    if (d->reason != QUEUE_NONE)
-        workload_unreserve(&e, queue_reason_text(d->reason), message);
+    workload_decide(&e, object_tree(o, a), d, &ad->loader);
     if (!e.has_changed) {
         write_free(w);
         return;
     }
     w->event_type = S("Normal");
     w->event = S("Pending");
-    w->note = message;
+    w->note = queue_message(a, d->outcome, d->causes, d->n_causes, d->n_victims);
     send(w, &e, false);
 }
 

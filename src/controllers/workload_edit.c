@@ -83,13 +83,12 @@ struct str workload_clip(struct arena *a, struct str message)
     return str_printf(a, "%.*s ...", STR_ARG(str_slice(message, 0, WORKLOAD_MESSAGE_MAX - 4)));
 }
 
-bool workload_set_condition(struct workload_edit *e, struct str type, bool holds,
-                            struct str reason, struct str message)
+static bool set_condition(struct workload_edit *e, struct str type, bool holds,
+                          struct str reason, struct str message, int64_t generation)
 {
     struct condition_list *l = &e->status->conditions;
     struct condition *was = find(l, type), next = {0};
     struct str status = holds ? S("True") : S("False");
-    int64_t generation = e->was->metadata->generation;
 
     message = workload_clip(e->a, message);
     if (was && str_eq(was->status, status) && str_eq(was->reason, reason) &&
@@ -110,6 +109,12 @@ bool workload_set_condition(struct workload_edit *e, struct str type, bool holds
     SET(e->status, conditions, *l);
     e->has_changed = true;
     return true;
+}
+
+bool workload_set_condition(struct workload_edit *e, struct str type, bool holds,
+                            struct str reason, struct str message)
+{
+    return set_condition(e, type, holds, reason, message, e->was->metadata->generation);
 }
 
 bool workload_drop_condition(struct workload_edit *e, struct str type)
@@ -134,6 +139,7 @@ void workload_reserve(struct workload_edit *e, const struct kueue_admission *adm
                                         S_INIT("BlockedOnPreemptionGates")};
 
     SET(e->status, admission, (struct kueue_admission *)(uintptr_t)admission);
+    UNSET(e->status, resource_requests);
     e->has_changed = true;
     workload_set_condition(e, S("QuotaReserved"), true, S("QuotaReserved"),
                            str_printf(e->a, "Quota reserved in ClusterQueue %.*s",
@@ -175,23 +181,30 @@ bool workload_sync_admitted(struct workload_edit *e)
 {
     const struct condition *was = find(&e->status->conditions, S("Admitted"));
     const struct condition *quota = find(&e->status->conditions, S("QuotaReserved"));
-    bool was_admitted = is_true(was), has_changed;
+    bool is_reserved = is_true(quota), is_ready = are_checks_ready(e), has_changed;
+    bool was_admitted = is_true(was);
+    bool is_admitted = is_reserved && is_ready && is_topology_ready(e);
     struct instant since = was ? was->last_transition_time : (struct instant){0};
 
-    if (!was && !quota)
+    if (e->is_coarse ? was_admitted == is_admitted : !was && !quota)
         return false;
-    if (!is_true(quota))
-        has_changed = set_not_admitted(e, "NoReservation", "The workload has no reservation");
-    else if (!are_checks_ready(e))
-        has_changed = set_not_admitted(e, "UnsatisfiedAdmissionChecks",
-                                       "The workload has not all checks ready");
-    else if (!is_topology_ready(e))
-        has_changed = set_not_admitted(e, "PendingDelayedTopologyRequests",
-                                       "There are pending delayed topology requests");
-    else
+    if (is_admitted)
         has_changed = workload_set_condition(e, S("Admitted"), true, S("Admitted"),
                                              S("The workload is admitted"));
-    if (was_admitted && !workload_edit_is(e, S("Admitted")) && instant_is_set(since)) {
+    else if (!is_reserved && !is_ready && e->is_coarse)
+        has_changed =
+            set_not_admitted(e, "NoReservationUnsatisfiedChecks",
+                             "The workload has no reservation and not all checks ready");
+    else if (!is_reserved)
+        has_changed = set_not_admitted(e, "NoReservation", "The workload has no reservation");
+    else if (!is_ready)
+        has_changed = set_not_admitted(
+            e, e->is_coarse ? "UnsatisfiedChecks" : "UnsatisfiedAdmissionChecks",
+            "The workload has not all checks ready");
+    else
+        has_changed = set_not_admitted(e, "PendingDelayedTopologyRequests",
+                                       "There are pending delayed topology requests");
+    if (was_admitted && !is_admitted && instant_is_set(since)) {
         int32_t past = e->status->accumulated_past_execution_time_seconds;
         past += (int32_t)(instant_sub(e->now, since).ns / SECOND_NS);
         SET(e->status, accumulated_past_execution_time_seconds, past);
@@ -298,6 +311,12 @@ void workload_evict_edit(struct workload_edit *e, struct str reason, struct str 
     close_gates(e);
     count_eviction(e, reason, cause);
     e->has_changed = true;
+}
+
+void workload_preempt_edit(struct workload_edit *e, struct str reason, struct str message)
+{
+    set_condition(e, S("Preempted"), true, reason, message, 0);
+    workload_evict_edit(e, S("Preempted"), message, S(""));
 }
 
 void workload_requeue_edit(struct workload_edit *e, struct str reason, struct str message)

@@ -23,6 +23,7 @@ struct workload_edit {
     struct kueue_workload_status *status; /* the next one */
     struct instant now;
     bool has_changed;
+    bool is_coarse; /* the gate UnadmittedWorkloadsObservability is off */
 };
 
 struct workload_edit workload_edit(struct arena *a, const struct kueue_workload *wl,
@@ -50,6 +51,8 @@ bool workload_sync_admitted(struct workload_edit *e);
 /* Evicted (7.3), quota stays held; `cause` may be "". */
 void workload_evict_edit(struct workload_edit *e, struct str reason, struct str message,
                          struct str cause);
+/* Preempted (6.9), and Evicted for it. */
+void workload_preempt_edit(struct workload_edit *e, struct str reason, struct str message);
 /* Requeued, for the reasons of 7.4: False until something happens, else True. */
 void workload_requeue_edit(struct workload_edit *e, struct str reason, struct str message);
 /* Finished; false where it is already, and then nothing is to be sent. */

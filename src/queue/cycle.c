@@ -681,11 +681,12 @@ static void requeue(struct cycle *c, struct entry *x)
     x->cq->judged_changes = e->changes;
 }
 
-static void coarse_reason(const struct queue_engine *e, struct entry *x)
+enum queue_reason reason_shown(const struct queue_engine *e, enum queue_outcome outcome,
+                               enum queue_reason reason)
 {
-    if (gate(e, QUEUE_GATE_OBSERVABILITY) || x->outcome == OUTCOME_ADMITTED)
-        return;
-    x->reason = x->outcome == OUTCOME_BLOCKED ? QUEUE_WAITING : QUEUE_PENDING;
+    if (gate(e, QUEUE_GATE_OBSERVABILITY) || outcome == OUTCOME_ADMITTED)
+        return reason;
+    return outcome == OUTCOME_BLOCKED ? QUEUE_WAITING : QUEUE_PENDING;
 }
 
 static void run_order(struct cycle *c)
@@ -747,7 +748,7 @@ struct queue_plan queue_cycle(struct queue_engine *e, struct arena *a, struct in
     vec_each (i, &c.heads)
         requeue(&c, c.heads.at[i]);
     vec_each (i, &c.heads)
-        coarse_reason(e, c.heads.at[i]);
+        c.heads.at[i]->reason = reason_shown(e, c.heads.at[i]->outcome, c.heads.at[i]->reason);
     plan = plan_make(&c);
     return plan;
 }

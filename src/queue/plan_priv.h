@@ -56,3 +56,6 @@ void entry_checks(struct cycle *c, struct entry *x);
 /* The assignment as usage and admission in the extra. */
 void entry_admission(struct cycle *c, struct entry *x, struct wl_extra *extra);
 struct queue_plan plan_make(struct cycle *c);
+/* The reason that is told: without the gate UnadmittedWorkloadsObservability a coarse one. */
+enum queue_reason reason_shown(const struct queue_engine *e, enum queue_outcome outcome,
+                               enum queue_reason reason);

@@ -1,7 +1,10 @@
 /* kueue_sched.c - whole scheduling cycles, and preemption */
 #include "kueue_sched.h"
 
+#include "api/kinds.h"
 #include "kueue_parts.h"
+#include "schema/codec.h"
+#include "schema/table.h"
 #include "value/quantity.h"
 #include "value/time.h"
 
@@ -251,7 +254,7 @@ static void seed_usage(struct sched *s)
 static void run_variant(struct conf *t, const struct json *c, const struct json *when,
                         const struct json *want, sched_fn *run)
 {
-    static const char *const kinds[] = {"namespaces",      "topologies", "resourceFlavors",
+    static const char *const lists[] = {"namespaces",      "topologies", "resourceFlavors",
                                         "admissionChecks", "cohorts",    "clusterQueues",
                                         "localQueues"};
     struct sched s = {.t = t, .c = c, .want = want};
@@ -261,8 +264,8 @@ static void run_variant(struct conf *t, const struct json *c, const struct json 
         s.label = json_text(t->arena, when);
     sched_configure(&s, json_getz(c, "gates"), when);
     s.e = queue_new(&s.config);
-    for (size_t i = 0; i < countof(kinds); i++)
-        load(&s, kinds[i]);
+    for (size_t i = 0; i < countof(lists); i++)
+        load(&s, lists[i]);
     seed_usage(&s);
     struct instant now = s.now;
     s.now = instant_add(now, span_s(-60)); /* so that second passes are due */
@@ -332,6 +335,32 @@ static void event(struct sched *s, struct str object, struct str reason, const c
     vec_push(&s->events, json_new(s->t->arena, obj_done(&o)));
 }
 
+struct workload_edit sched_edit(struct sched *s, size_t at)
+{
+    struct arena *a = s->t->arena;
+
+    return workload_edit(a, schema_decode(a, kind_kueue_workload.schema, s->store.at[at]),
+                         s->now);
+}
+
+const struct json *sched_edited(struct sched *s, size_t at, const struct workload_edit *e)
+{
+    const struct schema *type = schema_member(kind_kueue_workload.schema, S("status"));
+
+    if (!e->has_changed)
+        return s->store.at[at];
+    return json_with(s->t->arena, s->store.at[at], schema_encode(s->t->arena, type, e->status),
+                     "status", NULL);
+}
+
+const struct json *sched_decided(struct sched *s, size_t at, const struct queue_decision *d)
+{
+    struct workload_edit e = sched_edit(s, at);
+
+    workload_decide(&e, s->store.at[at], d, &s->loader);
+    return sched_edited(s, at, &e);
+}
+
 static bool write_fails(const struct sched *s, bool *is_gone)
 {
     struct str inject = json_str(json_path(s->c, "config", "inject", NULL));
@@ -352,8 +381,7 @@ static bool is_condition(const struct json *wl, const char *type)
 
 static void write_admission(struct sched *s, const struct queue_decision *d, size_t at)
 {
-    struct arena *a = s->t->arena;
-    const struct json *next = queue_status_decided(a, s->store.at[at], d, &s->loader, s->now);
+    const struct json *next = sched_decided(s, at, d);
     bool is_gone;
 
     if (write_fails(s, &is_gone)) {
@@ -366,8 +394,9 @@ static void write_admission(struct sched *s, const struct queue_decision *d, siz
     sched_store(s, next);
     size_t old = d->replaces.len ? sched_find(s, d->replaces) : SIZE_MAX;
     if (old != SIZE_MAX) {
-        sched_store(s, queue_status_finished(a, s->store.at[old], S("WorkloadSliceReplaced"),
-                                             S("replaced"), s->now));
+        struct workload_edit e = sched_edit(s, old);
+        workload_finish_edit(&e, S("WorkloadSliceReplaced"), S("replaced"));
+        sched_store(s, sched_edited(s, old, &e));
         event(s, d->replaces, S("WorkloadSliceReplaced"), "Normal");
     }
 }
@@ -381,15 +410,17 @@ static void write_evictions(struct sched *s, const struct queue_decision *d)
         size_t at = sched_find(s, v->key);
         if (v->is_under_way || at == SIZE_MAX)
             continue;
+        struct workload_edit e = sched_edit(s, at);
         if (v->reason == FLAVOR_MIGRATION) {
-            sched_store(s, queue_status_evicted(a, s->store.at[at], S("FlavorMigration"),
-                                                S("migrated"), S(""), s->now));
+            workload_evict_edit(&e, S("FlavorMigration"), S("migrated"), S(""));
+            sched_store(s, sched_edited(s, at, &e));
             event(s, v->key, S("EvictedDueToFlavorMigration"), "Normal");
             continue;
         }
         struct str message = queue_preempted_message(
             a, S(""), S(""), v->reason, queue_path(s->e, a, d->cq), queue_path(s->e, a, v->cq));
-        sched_store(s, queue_status_preempted(a, s->store.at[at], v->reason, message, s->now));
+        workload_preempt_edit(&e, queue_victim_reason_text(v->reason), message);
+        sched_store(s, sched_edited(s, at, &e));
         event(s, v->key, S("EvictedDueToPreempted"), "Normal");
         event(s, v->key, S("Preempted"), "Normal");
         event(s, d->key, S("PreemptedWorkload"), "Normal");
@@ -411,8 +442,7 @@ void sched_cycle(struct sched *s)
         }
         if (d->outcome == OUTCOME_PREEMPTING || d->outcome == OUTCOME_REPLACING)
             write_evictions(s, d);
-        s->store.at[at] =
-            queue_status_decided(s->t->arena, s->store.at[at], d, &s->loader, s->now);
+        s->store.at[at] = sched_decided(s, at, d);
         if (d->is_second_pass)
             event(s, d->key, S("SecondPassFailed"), "Warning");
         else if (d->reason != QUEUE_NONE)

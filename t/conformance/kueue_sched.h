@@ -3,6 +3,7 @@
 #pragma once
 
 #include "conformance.h"
+#include "controllers/workload_decide.h"
 #include "queue/status.h"
 
 struct sched {
@@ -31,6 +32,11 @@ struct str sched_key(struct arena *a, const struct json *wl);
 void sched_cycle(struct sched *s);
 /* Stored and told to the engine. */
 void sched_store(struct sched *s, const struct json *wl);
+/* An edit of the status of the workload stored there; and the tree that it makes. */
+struct workload_edit sched_edit(struct sched *s, size_t at);
+const struct json *sched_edited(struct sched *s, size_t at, const struct workload_edit *e);
+/* The same for a decision on it. */
+const struct json *sched_decided(struct sched *s, size_t at, const struct queue_decision *d);
 /* {cq: [keys]} of what waits, active or parked. */
 const struct json *sched_left(struct sched *s, bool parked);
 /* Compares with sets as sets, messages and volatile metadata left out. */

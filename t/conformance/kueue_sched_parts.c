@@ -135,9 +135,11 @@ static void preemption(struct sched *s)
         size_t at = sched_find(s, wl_key(a, victims.at[i].wl));
         if (at == SIZE_MAX)
             conf_fail(s->t, "no such workload", wl_key(a, victims.at[i].wl), S(""));
-        else if (!(wl_flags(victims.at[i].wl) & WL_EVICTED))
-            s->store.at[at] =
-                queue_status_preempted(a, s->store.at[at], victims.at[i].reason, S(""), s->now);
+        else if (!(wl_flags(victims.at[i].wl) & WL_EVICTED)) {
+            struct workload_edit e = sched_edit(s, at);
+            workload_preempt_edit(&e, queue_victim_reason_text(victims.at[i].reason), S(""));
+            s->store.at[at] = sched_edited(s, at, &e);
+        }
     }
     sched_same_workloads(s);
 }
@@ -417,13 +419,12 @@ static void requeued(struct sched *s)
     if (str_eq(status, S("preemptionGated")))
         d.outcome = OUTCOME_GATED;
     pending_requeue(s->e, wl, d.requeue, d.reason, s->now);
+    d.reason = reason_shown(s->e, d.outcome, d.reason);
     sched_same(s, "left", sched_left(s, false), json_getz(s->want, "left"));
     sched_same(s, "inadmissibleLeft", sched_left(s, true),
                json_getz(s->want, "inadmissibleLeft"));
     for (int i = 0; i < 2; i++) { /* the same outcome twice is one write */
-        const struct json *next =
-            is_plain ? s->store.at[0]
-                     : queue_status_decided(a, s->store.at[0], &d, &s->loader, s->now);
+        const struct json *next = is_plain ? s->store.at[0] : sched_decided(s, 0, &d);
         writes += !json_eq(next, s->store.at[0]);
         s->store.at[0] = next;
     }
