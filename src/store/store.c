@@ -9,6 +9,7 @@
 
 #include "io/io.h"
 
+#define SWEEP_AFTER 256 /* values that came, at least, between two sweeps of the warm cache */
 #define COOL_STEPS 1024 /* objects looked at in one go when the warm cache is too full */
 
 /* ---- racks ---- */
@@ -299,20 +300,33 @@ void store_load(struct store *s, struct rack *r, struct object *o)
     s->revision = MAX(s->revision, object_revision(o));
 }
 
+/* Versions that were replaced meanwhile have no home any more and are in nobody's books: they
+ * must not wait, with their bytes, until the cache is full. */
+static void sweep_replaced(struct store *s)
+{
+    size_t n = 0;
+
+    for (size_t i = s->warm_first; i < s->warm.len; i++) {
+        struct object *o = s->warm.at[i];
+        if (object_home(o) == s->home)
+            s->warm.at[n++] = o;
+        else
+            object_unref(o);
+    }
+    s->warm.len = n;
+    s->warm_first = 0;
+    s->warm_sweep = n + n / 4 + SWEEP_AFTER;
+}
+
 void store_warmed(struct store *s, struct object *o)
 {
-    if (s->warm_first > COOL_STEPS && s->warm_first > s->warm.len / 2) {
-        memmove(s->warm.at, s->warm.at + s->warm_first,
-                (s->warm.len - s->warm_first) * sizeof(*s->warm.at));
-        s->warm.len -= s->warm_first;
-        s->warm_first = 0;
-    }
+    if (s->warm.len >= s->warm_sweep)
+        sweep_replaced(s);
     vec_push(&s->warm, object_ref(o));
     s->warm_bytes += object_rest(o).len;
 }
 
-/* Oldest first; one that was used since it came gets another round. One that was replaced
- * meanwhile has no home any more, and is in nobody's books. */
+/* Oldest first; one that was used since it came gets another round. */
 void store_cool(struct store *s)
 {
     for (size_t i = 0; s->warm_bytes > s->warm_limit && i < COOL_STEPS; i++) {

@@ -88,6 +88,7 @@ struct store {
     size_t warm_bytes, warm_limit, past_limit;
     VEC(struct object *) warm; /* those, oldest first from warm_first on; our references */
     size_t warm_first;
+    size_t warm_sweep; /* its length at which replaced ones are taken out */
 };
 
 void store_init(struct store *s, struct io *io, const struct store_backend *backend);

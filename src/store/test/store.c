@@ -11,7 +11,7 @@
 #include "io/io.h"
 #include "object/object.h"
 #include "schema/table.h"
-#include "store/store.h"
+#include "store/store_priv.h"
 
 static const struct kind thing = {
     .api_version = S_INIT("v1"), .kind = S_INIT("Thing"), .id = -1};
@@ -253,6 +253,28 @@ TEST(cold_values)
     play(w, &a, "+a 1 .");
     check(str_has(object_bytes(o, &a), S("\"n\":1}")));
     object_unref(o);
+    world_free(w);
+}
+
+TEST(replaced_values)
+{
+    enum { N = 1000 };
+    struct world *w = world_new(true);
+    scoped(arena_fini) struct arena a = {0};
+
+    for (uint64_t round = 0; round < 4; round++) {
+        for (int i = 0; i < N; i++) {
+            struct object *o = make(w, &a, str_printf(&a, "t%d", i));
+            struct object *was = store_get(w->store, &thing, object_path(o));
+            store_put(w->store, o, was ? object_revision(was) : 0, NULL, NULL);
+            object_unref(o);
+        }
+        while (store_in_flight(w->store))
+            io_turn(w->io);
+    }
+    check_int(store_count(w->store, &thing), N);
+    test_case("versions that were replaced do not stay in the cache");
+    check(w->store->warm.len - w->store->warm_first < 2 * N);
     world_free(w);
 }
 
