@@ -196,23 +196,28 @@ static size_t revision_place(struct str bytes)
     return at + sizeof("\"metadata\":{") - 1;
 }
 
-/* Makes sure that the bytes are in memory. */
-static void warm(const struct object *o)
+static void keep(const struct object *o, struct str bytes)
 {
     struct object *mine = (struct object *)(uintptr_t)o; /* a cache behind const */
 
+    mine->bytes = mem_alloc(bytes.len);
+    memcpy(mine->bytes, bytes.at, bytes.len);
+    mine->n_bytes = (uint32_t)bytes.len;
+    mine->revision_at = (uint32_t)revision_place(bytes);
+    mine->is_used = true;
+    mine->is_loading = true;
+    o->home->loaded(o->home, o);
+    mine->is_loading = false;
+}
+
+/* Makes sure that the bytes are in memory. */
+static void warm(const struct object *o)
+{
     if (!o->bytes) {
         scoped(arena_fini) struct arena a = {0};
-        struct str read = o->home->read(o->home, o, &a);
-        mine->bytes = mem_alloc(read.len);
-        memcpy(mine->bytes, read.at, read.len);
-        mine->n_bytes = (uint32_t)read.len;
-        mine->revision_at = (uint32_t)revision_place(read);
-        mine->is_loading = true;
-        o->home->loaded(o->home, o);
-        mine->is_loading = false;
+        keep(o, o->home->read(o->home, o, &a));
     }
-    mine->is_used = true;
+    ((struct object *)(uintptr_t)o)->is_used = true;
 }
 
 struct str object_rest(const struct object *o)
@@ -221,36 +226,47 @@ struct str object_rest(const struct object *o)
     return str_of(o->bytes, o->n_bytes);
 }
 
-/* Bytes from `from` on, with the revision put in. */
-static void write_from(const struct object *o, size_t from, uint64_t revision, struct buf *out)
+/* Bytes with the revision put in, or from the metadata on. */
+static void write_at(const struct object *o, uint64_t revision, bool is_untyped,
+                     struct buf *out)
 {
     const size_t most = sizeof("\"resourceVersion\":\"\",") + 20;
-    char *p = buf_room(out, o->n_bytes + most);
-    size_t n = o->revision_at - from;
+    scoped(arena_fini) struct arena a = {0};
+    struct str all;
 
-    memcpy(p, o->bytes + from, n);
+    if (o->bytes) {
+        all = object_rest(o);
+    } else {
+        all = o->home->read(o->home, o, &a);
+        if (o->home->has_room(o->home, all.len))
+            keep(o, all);
+    }
+    size_t place = o->bytes ? o->revision_at : revision_place(all);
+    size_t from = is_untyped ? place - (sizeof("\"metadata\":{") - 1) : 0;
+    char *p = buf_room(out, all.len + most);
+    size_t n = place - from;
+
+    memcpy(p, all.at + from, n);
     if (revision)
         n += (size_t)snprintf(p + n, most, "\"resourceVersion\":\"%" PRIu64 "\",", revision);
-    memcpy(p + n, o->bytes + o->revision_at, o->n_bytes - o->revision_at);
-    out->len += n + o->n_bytes - o->revision_at;
+    memcpy(p + n, all.at + place, all.len - place);
+    out->len += n + all.len - place;
 }
 
 void object_write_at(const struct object *o, uint64_t revision, struct buf *out)
 {
-    warm(o);
-    write_from(o, 0, revision, out);
+    write_at(o, revision, false, out);
 }
 
 void object_write(const struct object *o, struct buf *out)
 {
-    object_write_at(o, o->revision, out);
+    write_at(o, o->revision, false, out);
 }
 
 void object_write_untyped(const struct object *o, struct buf *out)
 {
-    warm(o);
     buf_byte(out, '{');
-    write_from(o, o->revision_at - (sizeof("\"metadata\":{") - 1), o->revision, out);
+    write_at(o, o->revision, true, out);
 }
 
 struct str object_bytes(const struct object *o, struct arena *a)
@@ -264,6 +280,8 @@ struct str object_bytes(const struct object *o, struct arena *a)
 static const struct json *parse(const struct object *o, struct arena *a)
 {
     struct err err = {0};
+
+    warm(o); /* one that is read is worth keeping */
     const struct json *tree = json_parse(a, object_bytes(o, a), NULL, &err);
 
     if (!tree)

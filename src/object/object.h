@@ -69,6 +69,9 @@ struct object_home {
     struct str (*read)(struct object_home *h, const struct object *o, struct arena *a);
     /* They are in memory again: for a warm cache's books. */
     void (*loaded)(struct object_home *h, const struct object *o);
+    /* Is there room for that many bytes? Where there is none, bytes that are only passed on do
+     * not come to stay: a long list would push out everything else, and its own beginning. */
+    bool (*has_room)(struct object_home *h, size_t n);
 };
 
 /* An object known by its narrow part only. `row` is the home's name for it. */

@@ -17,7 +17,8 @@ struct sqlite_store {
     struct store store;
     struct object_home home;
     sqlite3 *reader;
-    sqlite3_stmt *read_value;
+    sqlite3_stmt *read_value, *begin, *commit;
+    bool is_reading; /* values of this turn are read in one transaction */
     struct writer *writer;
     int lock;
     uint32_t epoch;      /* writes of older ones fail */
@@ -137,11 +138,33 @@ static int make_tables(sqlite3 *db, struct err *err)
 
 /* ---- reading by row ---- */
 
+static void read_end(void *ctx)
+{
+    struct sqlite_store *q = ctx;
+
+    sqlite3_step(q->commit);
+    sqlite3_reset(q->commit);
+    q->is_reading = false;
+}
+
+/* One transaction for all values of a turn: each by itself would lock the file and look for the
+ * newest state of the log again. It ends before anything newer than it is made visible. */
+static void read_begin(struct sqlite_store *q)
+{
+    if (q->is_reading)
+        return;
+    sqlite3_step(q->begin);
+    sqlite3_reset(q->begin);
+    q->is_reading = true;
+    io_later(q->store.io, read_end, q);
+}
+
 static struct str read_value(struct object_home *h, const struct object *o, struct arena *a)
 {
     struct sqlite_store *q = container_of(h, struct sqlite_store, home);
     struct str value = {0};
 
+    read_begin(q);
     sqlite3_bind_int64(q->read_value, 1, (int64_t)object_row(o));
     if (sqlite3_step(q->read_value) != SQLITE_ROW)
         die("cannot read '%.*s' from the store: %s; see `berth fsck`", STR_ARG(object_path(o)),
@@ -159,6 +182,13 @@ static void value_loaded(struct object_home *h, const struct object *o)
 
     store_warmed(&q->store, (struct object *)(uintptr_t)o);
     store_cool(&q->store);
+}
+
+static bool value_has_room(struct object_home *h, size_t n)
+{
+    const struct store *s = &container_of(h, struct sqlite_store, home)->store;
+
+    return s->warm_bytes + n <= s->warm_limit;
 }
 
 /* ---- writing ---- */
@@ -221,6 +251,10 @@ static void written(void *ctx)
     struct err err = {0};
     struct write *failed = NULL, *next;
 
+    if (q->is_reading) {
+        io_later_cancel(q->store.io, read_end, q);
+        read_end(q);
+    }
     for (struct write *w = writer_take(q->writer, &failed, &err); w; w = next) {
         next = w->next;
         if (q->is_failing)
@@ -317,7 +351,9 @@ static int load(struct sqlite_store *q, store_kind_fn *find, void *ctx, struct e
     vec_each (i, &q->store.racks)
         q->store.racks.at[i]->gone = q->store.revision;
     q->read_value = sqlite_prepare(q->reader, "SELECT value FROM body WHERE id=?", err);
-    return q->read_value ? 0 : -1;
+    q->begin = sqlite_prepare(q->reader, "BEGIN", err);
+    q->commit = sqlite_prepare(q->reader, "COMMIT", err);
+    return q->read_value && q->begin && q->commit ? 0 : -1;
 }
 
 static int lock_dir(struct sqlite_store *q, const char *dir, struct err *err)
@@ -342,12 +378,15 @@ static void sqlite_free(struct store *s)
     struct sqlite_store *q = container_of(s, struct sqlite_store, store);
 
     io_later_cancel(s->io, send_batch, q);
+    io_later_cancel(s->io, read_end, q);
     if (q->writer) {
         send_batch(q);
         writer_free(q->writer);
     }
     store_fini(s);
     sqlite3_finalize(q->read_value);
+    sqlite3_finalize(q->begin);
+    sqlite3_finalize(q->commit);
     sqlite3_close(q->reader);
     close_fd(&q->lock);
     free(q);
@@ -383,7 +422,8 @@ struct store *store_sqlite_open(struct io *io, const char *dir, store_kind_fn *f
 
     store_init(&q->store, io, &sqlite);
     q->lock = -1;
-    q->home = (struct object_home){.read = read_value, .loaded = value_loaded};
+    q->home = (struct object_home){
+        .read = read_value, .loaded = value_loaded, .has_room = value_has_room};
     q->store.home = &q->home;
     q->batch_end = &q->batch;
     if (open_all(q, dir, find, ctx, err) < 0) {

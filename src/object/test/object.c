@@ -63,6 +63,7 @@ struct shelf {
     struct object_home home;
     const char *bytes;
     int reads, loads;
+    bool is_full;
 };
 
 static struct str shelf_read(struct object_home *h, const struct object *o, struct arena *a)
@@ -84,14 +85,17 @@ static void shelf_loaded(struct object_home *h, const struct object *o)
     check_int(object_cool(mine), 0);
 }
 
+static bool shelf_has_room(struct object_home *h, size_t n unused)
+{
+    return !container_of(h, struct shelf, home)->is_full;
+}
+
 TEST(object_home)
 {
     scoped(arena_fini) struct arena a = {0};
     struct shelf shelf = {
-        {shelf_read, shelf_loaded},
-        "{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\"}}",
-        0,
-        0
+        .home = {shelf_read, shelf_loaded, shelf_has_room},
+        .bytes = "{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\"}}",
     };
     struct object *o = object_at_home(&pod_kind, S("n/a"), S("u"), 9, &shelf.home, 4);
 
@@ -108,11 +112,26 @@ TEST(object_home)
     check(!object_is_warm(o));
     object_bytes(o, &a);
     check_int(shelf.reads, 2);
+    test_case("where there is no room, bytes that are passed on do not stay");
+    object_cool(o);
+    object_cool(o);
+    shelf.is_full = true;
+    struct buf out = buf_in(&a, 64);
+    object_write_untyped(o, &out);
+    check_samez(
+        buf_str(&out),
+        "{\"metadata\":{\"resourceVersion\":\"9\",\"name\":\"a\",\"namespace\":\"n\"}}");
+    check(!object_is_warm(o));
+    check_int(shelf.reads, 3);
+    test_case("those of a tree do");
+    object_tree(o, &a);
+    check(object_is_warm(o));
+    check_int(shelf.reads, 4);
     test_case("without a home the bytes stay");
     object_cool(o);
     object_cool(o);
     object_set_home(o, NULL, 4);
-    check_int(shelf.reads, 3);
+    check_int(shelf.reads, 5);
     check(object_is_warm(o));
     object_unref(o);
 }
