@@ -82,7 +82,7 @@ static struct cel_value add_lists(struct arena *a, struct cel_value x, struct ce
         return x;
     if (x.len == 0)
         return y;
-    if ((uint64_t)x.len + y.len > UINT32_MAX)
+    if ((uint64_t)x.len + y.len > CEL_MAX_ITEMS)
         return cel_fail(CEL_E_MEMORY);
     if (x.len + y.len <= MAX_COPIED) {
         struct cel_value *items = arena_array(a, struct cel_value, x.len + y.len);

@@ -142,6 +142,8 @@ struct cel_run {
 
 #define CEL_MAX_STEPS UINT64_C(100000000)
 #define CEL_MAX_BYTES ((size_t)256 << 20) /* of the arena, in one evaluation */
+/* Elements of one list, however it is held: what reads them all may copy them. */
+#define CEL_MAX_ITEMS (CEL_MAX_BYTES / sizeof(struct cel_value))
 
 /* The value: of kind CEL_ERROR or CEL_UNKNOWN where it is none. */
 struct cel_value cel_eval(const struct cel_program *p, struct cel_run *run);

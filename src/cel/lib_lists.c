@@ -1,8 +1,6 @@
 /* lib_lists.c - lists: the language's library, Kubernetes' own, and sets */
 #include "cel/lib_priv.h"
 
-#define MAX_RANGE (1 << 24) /* elements of lists.range() */
-
 static struct cel_value not_a_list(struct cel_call *c, const char *what)
 {
     return cel_fail_name(CEL_E_TEXT, str_copy(c->arena, str_from(what)));
@@ -56,7 +54,7 @@ static bool flatten_into(struct arena *a, struct cel_value list, int64_t depth,
         } else {
             vec_push_in(a, &out->list, v);
         }
-        if (out->list.len > MAX_RANGE)
+        if (out->list.len > CEL_MAX_ITEMS)
             return false;
     }
     return true;
@@ -105,7 +103,7 @@ CEL_FN(range)
     int64_t count = MAX(args[0].i, (int64_t)0);
     struct cel_value *out;
 
-    if (count > MAX_RANGE)
+    if (count > (int64_t)CEL_MAX_ITEMS)
         return cel_fail(CEL_E_MEMORY);
     out = arena_array(c->arena, struct cel_value, (size_t)MAX(count, (int64_t)1));
     for (int64_t i = 0; i < count; i++)

@@ -110,6 +110,8 @@ TEST(versions)
     }
 }
 
+#define EIGHTFOLD ".map(a, a + a + a + a + a + a + a + a)"
+
 TEST(limits)
 {
     static const char loop[] = "[1,2,3,4,5,6,7,8,9,10].all(a, [1,2,3,4,5,6,7,8,9,10].all(b, "
@@ -122,16 +124,20 @@ TEST(limits)
         int64_t cost;
     } rows[] = {
         {"the cost stops right behind the limit", loop,                                       50, 0, false,
-         "error: operation cancelled: actual cost limit exceeded", 51},
+         "error: operation cancelled: actual cost limit exceeded",                                                                                               51},
         {"nothing absorbs the limit",             "(x.map(a, a).size() > 9 || true) && true", 2,  0, false,
-         "error: operation cancelled: actual cost limit exceeded", 3 },
+         "error: operation cancelled: actual cost limit exceeded",                                                                                               3 },
         {"steps are bounded",                     loop,                                       0,  5, false,
-         "error: operation cancelled: step limit exceeded",        -1},
+         "error: operation cancelled: step limit exceeded",                                                                                                      -1},
         {"a cancel is seen in loops",             "lists.range(1000).all(a, a >= 0)",         0,  0, true,
-         "error: operation interrupted",                           -1},
+         "error: operation interrupted",                                                                                                                         -1},
         {"doubling lists cost no memory",
          "[x].map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a)[0].size()",             0,  0, false,
-         "16",                                                     -1},
+         "16",                                                                                                                                                   -1},
+        {"but there is an end to it",
+         "[lists.range(17)]" EIGHTFOLD EIGHTFOLD EIGHTFOLD EIGHTFOLD EIGHTFOLD EIGHTFOLD
+             EIGHTFOLD "[0].size()",
+         0,                                                                                       0, false, "error: operation cancelled: memory limit exceeded", -1},
     };
     scoped(arena_fini) struct arena a = arena_sized(64 << 10);
     struct cel_env *env = env_of(CEL_ENV_BASE, CEL_STORED);
