@@ -620,62 +620,45 @@ static bool is_odd_key(struct cel_value key)
            key.kind != CEL_BOOL;
 }
 
-struct map_maker {
-    struct cel_entry *entries;
-    uint32_t n;
-};
-
-/* Index of the entry with the key; `across`: numbers of all kinds are one key. */
-static uint32_t entry_of(struct arena *a, const struct map_maker *m, struct cel_value key,
-                         bool across)
+/* The language's definition refuses odd and repeated keys; in cel-go the last one wins. */
+static struct cel_value map_put_entry(struct map_maker *m, bool is_definition,
+                                      struct cel_value key, struct cel_value value)
 {
-    uint32_t i = 0;
+    uint32_t i = map_maker_find(m, key);
+    const char *why = !is_definition    ? NULL
+                      : is_odd_key(key) ? "unsupported key type"
+                      : i < m->n        ? "Failed with repeated key"
+                                        : NULL;
 
-    while (i < m->n) {
-        struct cel_value k = m->entries[i].key;
-        if ((across || k.kind == key.kind) && cel_same(a, k, key))
-            break;
-        i++;
+    if (why) {
+        struct str s = cel_show(m->arena, key);
+        return cel_fail_text(m->arena, "%s: %.*s", why, STR_ARG(s));
     }
-    return i;
-}
-
-static struct cel_value map_put_entry(struct arena *a, const struct cel_env *env,
-                                      struct map_maker *m, struct cel_value key,
-                                      struct cel_value value)
-{
-    uint32_t i = entry_of(a, m, key, env->is_definition);
-    struct str s;
-
-    if (env->is_definition && is_odd_key(key)) {
-        s = cel_show(a, key);
-        return cel_fail_text(a, "unsupported key type: %.*s", STR_ARG(s));
-    }
-    if (i < m->n && env->is_definition) {
-        s = cel_show(a, key);
-        return cel_fail_text(a, "Failed with repeated key: %.*s", STR_ARG(s));
-    }
-    m->entries[i] = (struct cel_entry){key, value};
-    m->n += i == m->n;
+    if (i < m->n)
+        m->entries[i] = (struct cel_entry){key, value};
+    else
+        map_maker_add(m, key, value);
     return cel_null();
 }
 
 struct cel_value value_map(struct arena *a, const struct cel_env *env,
                            const struct cel_value *pairs, size_t n)
 {
-    struct map_maker m = {arena_array(a, struct cel_entry, MAX(n, (size_t)1)), 0};
+    struct map_maker m = map_maker_in(a, env->is_definition, (uint32_t)n);
 
     for (size_t i = 0; i < n; i++) {
-        struct cel_value v = map_put_entry(a, env, &m, pairs[2 * i], pairs[2 * i + 1]);
+        struct cel_value v =
+            map_put_entry(&m, env->is_definition, pairs[2 * i], pairs[2 * i + 1]);
         if (v.kind == CEL_ERROR)
             return v;
     }
-    return cel_map_of(a, m.entries, m.n);
+    return map_maker_done(&m);
 }
 
 static outlined struct cel_value eval_map(struct ctx *c, const struct op *op)
 {
-    struct map_maker m = {arena_array(c->arena, struct cel_entry, MAX(op->n, 1u)), 0};
+    bool is_definition = c->p->env->is_definition;
+    struct map_maker m = map_maker_in(c->arena, is_definition, op->n);
     struct cel_value key, v = {0};
 
     for (uint32_t i = 0; i < op->n && (v.kind == CEL_ABSENT || !cel_is_stop(v)); i++) {
@@ -689,20 +672,18 @@ static outlined struct cel_value eval_map(struct ctx *c, const struct op *op)
                 break;
             }
             if (v.len == 0) {
-                uint32_t at = entry_of(c->arena, &m, key, false);
-                if (at < m.n)
-                    memmove(&m.entries[at], &m.entries[at + 1],
-                            (--m.n - at) * sizeof(m.entries[0]));
+                uint32_t at = map_maker_find(&m, key);
+                if (at < m.n && m.entries[at].key.kind == key.kind)
+                    map_maker_del(&m, at);
                 continue;
             }
             v = v.items[0];
         }
-        v = map_put_entry(c->arena, c->p->env, &m, key, v);
+        v = map_put_entry(&m, is_definition, key, v);
     }
     if (charge(c, 30))
         return c->stop;
-    return v.kind == CEL_ERROR || v.kind == CEL_UNKNOWN ? v
-                                                        : cel_map_of(c->arena, m.entries, m.n);
+    return v.kind == CEL_ERROR || v.kind == CEL_UNKNOWN ? v : map_maker_done(&m);
 }
 
 static outlined struct cel_value eval_message(struct ctx *c, const struct op *op)
@@ -760,23 +741,12 @@ static outlined struct cel_value eval_enum(struct ctx *c, const struct op *op)
 
 /* ---- loops ---- */
 
+/* What a loop collects. */
 struct loop {
-    struct cel_value range;
-    struct cel_value accu; /* of quantifiers: a bool or error */
-    struct cel_value *items;
-    struct cel_entry *entries;
-    uint32_t n, cap;
-    int64_t count;
+    struct cel_value stop; /* the error or unknown it ends in; CEL_ABSENT: none */
+    VEC(struct cel_value) items;
+    struct map_maker map;
 };
-
-static struct cel_value bad_range(struct ctx *c, const struct fold_info *f, struct cel_value v)
-{
-    struct str name = cel_type_of(v)->name;
-
-    (void)c;
-    (void)f;
-    return cel_fail_name(CEL_E_RANGE, name);
-}
 
 static void bind_vars(struct ctx *c, const struct fold_info *f, struct cel_value range,
                       uint32_t i)
@@ -856,23 +826,6 @@ static outlined struct cel_value eval_exists_one(struct ctx *c, const struct fol
     return accu.kind == CEL_INT ? cel_bool(accu.i == 1) : accu;
 }
 
-static struct cel_value *loop_room(struct ctx *c, struct loop *l, bool is_map)
-{
-    size_t size = is_map ? sizeof(struct cel_entry) : sizeof(struct cel_value);
-    void *old = is_map ? (void *)l->entries : (void *)l->items;
-
-    if (l->n == l->cap) {
-        uint32_t cap = l->cap ? l->cap * 2 : 8;
-        old = arena_grow(c->arena, old, l->cap * size, cap * size, 16);
-        l->cap = cap;
-        if (is_map)
-            l->entries = old;
-        else
-            l->items = old;
-    }
-    return old;
-}
-
 /* One step of map, filter and transformList. */
 static outlined void collect(struct ctx *c, const struct fold_info *f, struct loop *l)
 {
@@ -889,29 +842,26 @@ static outlined void collect(struct ctx *c, const struct fold_info *f, struct lo
     }
     if (is_stopped(c) || charge(c, f->item_cost) || charge(c, 1))
         return;
-    if (l->accu.kind != CEL_ABSENT)
+    if (l->stop.kind != CEL_ABSENT)
         return; /* an error stays */
     if (cel_is_stop(v)) {
-        l->accu = v;
+        l->stop = v;
         return;
     }
-    loop_room(c, l, false);
-    l->items[l->n++] = v;
+    vec_push_in(c->arena, &l->items, v);
 }
 
 static outlined void insert(struct ctx *c, struct loop *l, struct cel_value key,
                             struct cel_value value)
 {
-    struct map_maker m = {l->entries, l->n};
     struct str s;
 
-    if (entry_of(c->arena, &m, key, true) < m.n) {
+    if (map_maker_find(&l->map, key) < l->map.n) {
         s = key.kind == CEL_STRING ? cel_str(key) : cel_show(c->arena, key);
-        l->accu = cel_fail_text(c->arena, "insert failed: key %.*s already exists", STR_ARG(s));
+        l->stop = cel_fail_text(c->arena, "insert failed: key %.*s already exists", STR_ARG(s));
         return;
     }
-    loop_room(c, l, true);
-    l->entries[l->n++] = (struct cel_entry){key, value};
+    map_maker_add(&l->map, key, value);
 }
 
 /* One step of transformMap and transformMapEntry. */
@@ -922,7 +872,7 @@ static outlined void collect_entry(struct ctx *c, const struct fold_info *f, str
     if (charge(c, 1))
         return;
     if (f->kind == FOLD_TO_MAP) {
-        if (l->accu.kind != CEL_ABSENT)
+        if (l->stop.kind != CEL_ABSENT)
             return;
         if (charge(c, 1))
             return;
@@ -930,7 +880,7 @@ static outlined void collect_entry(struct ctx *c, const struct fold_info *f, str
         if (is_stopped(c))
             return;
         if (cel_is_stop(v)) {
-            l->accu = v;
+            l->stop = v;
             return;
         }
         if (!charge(c, 1))
@@ -938,13 +888,13 @@ static outlined void collect_entry(struct ctx *c, const struct fold_info *f, str
         return;
     }
     v = op_eval(c, f->body);
-    if (is_stopped(c) || charge(c, 1) || l->accu.kind != CEL_ABSENT)
+    if (is_stopped(c) || charge(c, 1) || l->stop.kind != CEL_ABSENT)
         return;
     if (v.kind != CEL_MAP) {
-        l->accu = cel_is_stop(v) ? v : no_overload();
+        l->stop = cel_is_stop(v) ? v : no_overload();
         return;
     }
-    for (uint32_t i = 0; i < v.len && l->accu.kind == CEL_ABSENT; i++)
+    for (uint32_t i = 0; i < v.len && l->stop.kind == CEL_ABSENT; i++)
         insert(c, l, cel_key(c->arena, v, i), value_entry(c->arena, v, i));
 }
 
@@ -952,7 +902,7 @@ static outlined struct cel_value eval_collector(struct ctx *c, const struct fold
                                                 struct cel_value range)
 {
     bool is_map = f->kind == FOLD_TO_MAP || f->kind == FOLD_TO_ENTRIES;
-    struct loop l = {0};
+    struct loop l = {.map = map_maker_in(c->arena, true, 0)};
 
     if (range.len)
         charge(c, f->init_cost);
@@ -965,7 +915,7 @@ static outlined struct cel_value eval_collector(struct ctx *c, const struct fold
             if (is_stopped(c))
                 return c->stop;
             if (v.kind != CEL_BOOL) {
-                l.accu = cel_is_stop(v) ? v : no_overload();
+                l.stop = cel_is_stop(v) ? v : no_overload();
                 continue;
             }
             if (!v.b)
@@ -980,9 +930,9 @@ static outlined struct cel_value eval_collector(struct ctx *c, const struct fold
         charge(c, f->init_cost);
     if (charge(c, 1) || is_stopped(c))
         return c->stop;
-    if (l.accu.kind != CEL_ABSENT)
-        return l.accu;
-    return is_map ? cel_map_of(c->arena, l.entries, l.n) : cel_list(l.items, l.n);
+    if (l.stop.kind != CEL_ABSENT)
+        return l.stop;
+    return is_map ? map_maker_done(&l.map) : cel_list(l.items.at, l.items.len);
 }
 
 static outlined struct cel_value eval_fold(struct ctx *c, const struct op *op)
@@ -1000,7 +950,7 @@ static outlined struct cel_value eval_fold(struct ctx *c, const struct op *op)
     if (cel_is_stop(range))
         return range;
     if (range.kind != CEL_LIST && range.kind != CEL_MAP)
-        return bad_range(c, f, range);
+        return cel_fail_name(CEL_E_RANGE, cel_type_of(range)->name);
     switch (f->kind) {
     case FOLD_ALL:
         return eval_quantifier(c, f, range, false);

@@ -127,14 +127,41 @@ struct cel_value cel_at(struct arena *a, struct cel_value list, uint32_t i)
 
 /* ---- maps ---- */
 
-uint64_t value_hash(struct cel_value v)
+/* The same number as an int or uint where that loses nothing. */
+static bool as_int(struct cel_value v, struct cel_value *out)
 {
+    if (v.kind == CEL_UINT && v.u <= INT64_MAX)
+        *out = cel_int((int64_t)v.u);
+    else if (v.kind == CEL_DOUBLE && v.d >= -0x1p63 && v.d < 0x1p63 && v.d == trunc(v.d))
+        *out = cel_int((int64_t)v.d);
+    else
+        return false;
+    return true;
+}
+
+static bool as_uint(struct cel_value v, struct cel_value *out)
+{
+    if (v.kind == CEL_INT && v.i >= 0)
+        *out = cel_uint((uint64_t)v.i);
+    else if (v.kind == CEL_DOUBLE && v.d >= 0 && v.d < 0x1p64 && v.d == trunc(v.d))
+        *out = cel_uint((uint64_t)v.d);
+    else
+        return false;
+    return true;
+}
+
+static uint64_t key_hash(struct cel_value v)
+{
+    struct cel_value whole;
+
     switch (v.kind) {
     case CEL_STRING:
     case CEL_BYTES:
         return str_hash(cel_str(v));
     case CEL_BOOL:
         return v.b ? 0x9E37 : 0x7F4A;
+    case CEL_DOUBLE: /* as the int or uint it equals */
+        return as_int(v, &whole) || as_uint(v, &whole) ? key_hash(whole) : v.kind;
     case CEL_INT:
     case CEL_UINT:
         return v.u * UINT64_C(0x9E3779B97F4A7C15) >> 7;
@@ -143,27 +170,96 @@ uint64_t value_hash(struct cel_value v)
     }
 }
 
+static void index_put(uint32_t *index, uint32_t mask, struct cel_value key, uint32_t i)
+{
+    uint32_t at = (uint32_t)key_hash(key) & mask;
+
+    while (index[at])
+        at = (at + 1) & mask;
+    index[at] = i + 1;
+}
+
+/* Of n entries, at most half full; NULL where they are few enough to look through. */
+static uint32_t *index_new(struct arena *a, const struct cel_entry *entries, size_t n,
+                           uint32_t *mask)
+{
+    uint32_t *index, size = 16;
+
+    if (n <= MAX_SMALL_MAP)
+        return NULL;
+    while (size < n * 2)
+        size *= 2;
+    index = arena_array(a, uint32_t, size);
+    *mask = size - 1;
+    for (uint32_t i = 0; i < n; i++)
+        index_put(index, *mask, entries[i].key, i);
+    return index;
+}
+
 struct cel_value cel_map_of(struct arena *a, const struct cel_entry *entries, size_t n)
 {
     struct cel_map *m = arena_new(a, struct cel_map);
-    uint32_t *index;
 
     m->entries = entries;
-    if (n > MAX_SMALL_MAP) {
-        uint32_t size = 16;
-        while (size < n * 2)
-            size *= 2;
-        index = arena_array(a, uint32_t, size);
-        m->mask = size - 1;
-        for (uint32_t i = 0; i < n; i++) {
-            uint32_t at = (uint32_t)value_hash(entries[i].key) & m->mask;
-            while (index[at])
-                at = (at + 1) & m->mask;
-            index[at] = i + 1;
-        }
-        m->index = index;
-    }
+    m->index = index_new(a, entries, n, &m->mask);
     return (struct cel_value){.kind = CEL_MAP, .len = (uint32_t)n, .map = m};
+}
+
+struct map_maker map_maker_in(struct arena *a, bool is_across, uint32_t cap)
+{
+    return (struct map_maker){.arena = a,
+                              .is_across = is_across,
+                              .cap = cap,
+                              .entries = cap ? arena_array(a, struct cel_entry, cap) : NULL};
+}
+
+static bool is_entry(const struct map_maker *m, uint32_t i, struct cel_value key)
+{
+    struct cel_value k = m->entries[i].key;
+
+    return (m->is_across || k.kind == key.kind) && cel_same(m->arena, k, key);
+}
+
+uint32_t map_maker_find(const struct map_maker *m, struct cel_value key)
+{
+    if (!m->index) {
+        uint32_t i = 0;
+        while (i < m->n && !is_entry(m, i, key))
+            i++;
+        return i;
+    }
+    for (uint32_t at = (uint32_t)key_hash(key) & m->mask; m->index[at]; at = (at + 1) & m->mask)
+        if (is_entry(m, m->index[at] - 1, key))
+            return m->index[at] - 1;
+    return m->n;
+}
+
+void map_maker_add(struct map_maker *m, struct cel_value key, struct cel_value value)
+{
+    if (m->n == m->cap) {
+        uint32_t cap = m->cap ? m->cap * 2 : 8;
+        size_t size = sizeof(struct cel_entry);
+        m->entries = arena_grow(m->arena, m->entries, m->cap * size, cap * size, 16);
+        m->cap = cap;
+    }
+    m->entries[m->n] = (struct cel_entry){key, value};
+    if (m->index && m->n * 2 < m->mask)
+        index_put(m->index, m->mask, key, m->n++);
+    else if (++m->n > MAX_SMALL_MAP) /* with room for as many again */
+        m->index = index_new(m->arena, m->entries, m->n, &m->mask);
+}
+
+void map_maker_del(struct map_maker *m, uint32_t i)
+{
+    memmove(&m->entries[i], &m->entries[i + 1], (--m->n - i) * sizeof(m->entries[0]));
+    m->index = index_new(m->arena, m->entries, m->n, &m->mask);
+}
+
+struct cel_value map_maker_done(const struct map_maker *m)
+{
+    struct cel_map map = {m->entries, m->index, m->mask};
+
+    return (struct cel_value){.kind = CEL_MAP, .len = m->n, .map = arena_copy(m->arena, &map)};
 }
 
 /* Keys of the very same kind; whole numbers by value. */
@@ -188,8 +284,7 @@ static struct cel_value map_find(const struct cel_map *m, uint32_t n, struct cel
                 return m->entries[i].value;
         return (struct cel_value){0};
     }
-    for (uint32_t at = (uint32_t)value_hash(key) & m->mask; m->index[at];
-         at = (at + 1) & m->mask)
+    for (uint32_t at = (uint32_t)key_hash(key) & m->mask; m->index[at]; at = (at + 1) & m->mask)
         if (key_eq(m->entries[m->index[at] - 1].key, key))
             return m->entries[m->index[at] - 1].value;
     return (struct cel_value){0};
@@ -206,29 +301,6 @@ static struct cel_value get_exact(struct arena *a, struct cel_value map, struct 
             if (str_eq(map.members[i].name, cel_str(key)))
                 return cel_of_json(&map.members[i].value);
     return (struct cel_value){0};
-}
-
-/* The same number as an int or uint where that loses nothing. */
-static bool as_int(struct cel_value v, struct cel_value *out)
-{
-    if (v.kind == CEL_UINT && v.u <= INT64_MAX)
-        *out = cel_int((int64_t)v.u);
-    else if (v.kind == CEL_DOUBLE && v.d >= -0x1p63 && v.d < 0x1p63 && v.d == trunc(v.d))
-        *out = cel_int((int64_t)v.d);
-    else
-        return false;
-    return true;
-}
-
-static bool as_uint(struct cel_value v, struct cel_value *out)
-{
-    if (v.kind == CEL_INT && v.i >= 0)
-        *out = cel_uint((uint64_t)v.i);
-    else if (v.kind == CEL_DOUBLE && v.d >= 0 && v.d < 0x1p64 && v.d == trunc(v.d))
-        *out = cel_uint((uint64_t)v.d);
-    else
-        return false;
-    return true;
 }
 
 struct cel_value cel_get(struct arena *a, struct cel_value map, struct cel_value key)

@@ -7,7 +7,6 @@
 
 bool text_is_ascii(struct str s);
 uint64_t string_size(struct cel_value v);
-uint64_t value_hash(struct cel_value v);
 struct cel_value value_entry(struct arena *a, struct cel_value map, uint32_t i);
 struct cel_value unknown_merge(struct arena *a, struct cel_value x, struct cel_value y);
 static inline bool value_is_number(struct cel_value v)
@@ -40,6 +39,22 @@ static inline bool bytes_eq(const char *x, const char *y, size_t n)
             return false;
     return true;
 }
+
+/* A map under construction: entries in their order, found by key. */
+struct map_maker {
+    struct arena *arena;
+    struct cel_entry *entries;
+    uint32_t n, cap;
+    uint32_t *index, mask; /* as of struct cel_map */
+    bool is_across;        /* numbers of all kinds are one key */
+};
+struct map_maker map_maker_in(struct arena *a, bool is_across, uint32_t cap);
+/* The entry with the key; n: there is none. */
+uint32_t map_maker_find(const struct map_maker *m, struct cel_value key);
+/* The key is known to be new. */
+void map_maker_add(struct map_maker *m, struct cel_value key, struct cel_value value);
+void map_maker_del(struct map_maker *m, uint32_t i);
+struct cel_value map_maker_done(const struct map_maker *m);
 
 /* ---- text.c ---- */
 

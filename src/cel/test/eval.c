@@ -59,6 +59,12 @@ TEST(language)
          "{0: \"a\", 1: \"b\"}"                                                                                                                                 },
         {"an inserted key must be new",                 "['a', 'a'].transformMapEntry(i, v, {v: i})",
          "error: insert failed: key a already exists"                                                                                                           },
+        {"so must a number in another form",
+         "[1,2,3,4,5,6,7,8,9,10,dyn(10u)].transformMapEntry(i, v, {v: i})",                                    "error: insert failed: key 10u already exists"   },
+        {"a large map is made in the time of its size",
+         "lists.range(200000).transformMap(i, v, -v)[199999]",                                                 "-199999"                                        },
+        {"what is not there takes a key away",
+         "{1:1,2:2,3:3,4:4,5:5,6:6,7:7,8:8,9:9,10:10,?9:optional.none(),11:11}.size()",                        "10"                                             },
         {"a binding that is not read is not evaluated", "cel.bind(x, 1 / 0, true)",                            "true"                                           },
         {"strings count code points",
          "'gr\xc3\xb6\xc3\x9f"
