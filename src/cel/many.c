@@ -7,6 +7,7 @@
 #include "cel/trace_priv.h"
 
 #define STACK_SLOTS 64
+#define ROWS_BYTES ((size_t)1 << 20) /* of results in the arena, before it is cleared */
 #define MAX_TERM_COST 10000 /* of a slot's comparison; below it the limit plays no part */
 
 struct batch {
@@ -62,20 +63,24 @@ static void read(struct batch *b, uint32_t slot, bool is_test)
 
 static void evaluate(struct batch *b, const struct op *op)
 {
-    const struct cel_program *p = b->c->p;
+    struct ctx *c = b->c;
+    struct arena_mark mark = arena_mark(c->arena);
+    size_t total = c->arena->total;
 
     for (size_t i = 0; i < b->n; i++) {
         if (b->out[i] == CEL_MATCH_NO)
             continue;
-        for (uint32_t s = 0; s < p->n_slots; s++)
+        for (uint32_t s = 0; s < c->p->n_slots; s++)
             b->row[s] = b->columns[s][i];
-        b->c->cost = 0;
-        b->c->stop = (struct cel_value){0};
-        struct cel_value v = op_eval(b->c, op);
-        if (b->c->stop.kind != CEL_ABSENT)
+        ctx_init(c, c->p, c->run, c->locals); /* each row has the limits of one evaluation */
+        c->slots = b->row;
+        struct cel_value v = op_eval(c, op);
+        if (c->stop.kind != CEL_ABSENT)
             b->out[i] = CEL_MATCH_ERROR | 0x80; /* nothing absorbs it */
         else
             keep(&b->out[i], v);
+        if (c->arena->total > total + ROWS_BYTES)
+            arena_rewind(c->arena, mark);
     }
 }
 
@@ -104,14 +109,14 @@ static bool is_light(const struct op *op)
 /* May the terms be taken one by one? Not where their costs could add up to the limit. */
 static bool is_separable(const struct cel_program *p, const struct ctx *c)
 {
-    uint32_t n = 0;
+    bool is_all_light = true;
 
     if (p->root.code != OP_AND)
         return false;
     for (uint32_t i = 0; i < p->root.n; i++)
-        n += !is_light(&p->root.args[i]) + (p->root.args[i].code == OP_CALL ? 0 : 0);
+        is_all_light &= is_light(&p->root.args[i]);
     bool is_small = (uint64_t)p->root.n * MAX_TERM_COST < c->limit;
-    return is_small && (n == 0 || p->estimate.max < c->limit);
+    return is_small && (is_all_light || p->estimate.max < c->limit);
 }
 
 void cel_eval_many(const struct cel_program *p, struct cel_run *run,

@@ -91,6 +91,7 @@ TEST(columns_give_what_rows_give)
         "'index' in device.attributes['gpu.com'] && " D "model.startsWith('H')",
         "device.capacity['gpu.com'].memory.isGreaterThan(quantity('79Gi')) && " D "index == 3",
         "[1, 2, 3].exists(x, x == " D "index) && device.driver != ''",
+        "[1, 2, 3, 4].all(x, device.driver != '')",
     };
     scoped(arena_fini) struct arena a = arena_sized(64 << 10);
     const struct cel_device *devices[] = {device(&a, h100), device(&a, odd), device(&a, "{}")};
@@ -99,7 +100,7 @@ TEST(columns_give_what_rows_give)
     for (size_t i = 0; i < countof(selectors); i++) {
         struct cel_program *p = compile(&a, env, selectors[i]);
         const struct cel_value *columns[8];
-        struct cel_run run = {.arena = &a};
+        struct cel_run run = {.arena = &a, .steps = 4}; /* of each row */
         const struct cel_slot *slots;
         uint8_t out[countof(devices)];
         test_case(selectors[i]);
@@ -111,7 +112,7 @@ TEST(columns_give_what_rows_give)
         }
         cel_eval_many(p, &run, columns, countof(devices), out);
         for (size_t k = 0; k < countof(devices); k++) {
-            struct cel_run alone = {.arena = &a, .device = devices[k]};
+            struct cel_run alone = {.arena = &a, .steps = 4, .device = devices[k]};
             struct cel_value v = cel_eval(p, &alone);
             check_int(out[k], v.kind != CEL_BOOL ? CEL_MATCH_ERROR
                               : v.b              ? CEL_MATCH_YES
