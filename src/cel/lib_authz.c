@@ -70,28 +70,15 @@ CEL_FN(a_group)
     return object(c->arena, &cel_type_group_check, arena_copy(c->arena, &q));
 }
 
-static bool is_dns_name(struct str s)
-{
-    bool is_ok = s.len > 0 && s.len <= 253;
-
-    for (size_t i = 0; i < s.len; i++) {
-        char ch = s.at[i];
-        bool is_alnum = (ch >= 'a' && ch <= 'z') || (ch >= '0' && ch <= '9');
-        bool is_inner = i > 0 && i + 1 < s.len;
-        is_ok &= is_alnum || (is_inner && (ch == '-' || ch == '.'));
-    }
-    return is_ok;
-}
-
 CEL_FN(a_service_account)
 {
     const struct cel_authz_question *old = question(args[0], &cel_type_authorizer);
 
     if (!old)
         return no_overload();
-    if (!is_dns_name(cel_str(args[2])))
+    if (!name_is(NAME_DNS_SUBDOMAIN, cel_str(args[2])))
         return fail("Invalid service account name");
-    if (!is_dns_name(cel_str(args[1])))
+    if (!name_is(NAME_DNS_LABEL, cel_str(args[1])))
         return fail("Invalid service account namespace");
     struct cel_authz_question q = *old;
     q.account_namespace = cel_str(args[1]);

@@ -1,6 +1,6 @@
 /* program.c - issues, printing back, limits, unknowns, versions */
 #include "base/testing.h"
-#include "cel/cel.h"
+#include "cel/authz.h"
 
 static struct cel_env *env_of(enum cel_env_kind kind, int version)
 {
@@ -271,6 +271,47 @@ TEST(policies)
         struct cel_program *p = cel_compile(env, str_from(rows[i].text), NULL, &issues);
         test_case(rows[i].name);
         check_samez(p ? S("") : issues.list.at[0].text, rows[i].want);
+        cel_program_free(p);
+    }
+    cel_env_free(env);
+}
+
+static struct cel_decision allow_all(const struct cel_authz *authz, struct arena *a,
+                                     const struct cel_authz_question *q)
+{
+    (void)authz;
+    return (struct cel_decision){
+        .is_allowed = true,
+        .reason = str_printf(a, "%.*s/%.*s may %.*s", STR_ARG(q->account_namespace),
+                             STR_ARG(q->account_name), STR_ARG(q->verb))};
+}
+
+TEST(service_accounts)
+{
+    static const struct {
+        const char *name, *text, *want;
+    } rows[] = {
+        {"the host hears who asks",             "('ns', 'a.b').path('/x').check('get').reason()",
+         "\"ns/a.b may get\""                                                                                                          },
+        {"an account's name has no empty part",
+         "('ns', 'a..b').path('/x').check('get').reason()",                                       "error: Invalid service account name"},
+        {"a namespace's name has no dots",      "('n.s', 'a').path('/x').check('get').reason()",
+         "error: Invalid service account namespace"                                                                                    },
+    };
+    struct cel_env_spec spec = {.kind = CEL_ENV_ADMISSION, .version = CEL_STORED};
+    scoped(arena_fini) struct arena a = arena_sized(16 << 10);
+    struct cel_env *env = cel_env_new(&spec);
+    struct cel_authz authz = {.decide = allow_all};
+    struct cel_value vars[16] = {0};
+
+    vars[cel_env_index(env, S("authorizer"))] = cel_authorizer(&a, &authz);
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct str text = str_printf(&a, "authorizer.serviceAccount%s", rows[i].text);
+        struct cel_issues issues = {.arena = &a};
+        struct cel_program *p = cel_compile(env, text, NULL, &issues);
+        struct cel_run run = {.arena = &a, .vars = vars};
+        test_case(rows[i].name);
+        check_samez(cel_show(&a, cel_eval(p, &run)), rows[i].want);
         cel_program_free(p);
     }
     cel_env_free(env);
