@@ -20,11 +20,9 @@ static struct cel_value checked_span(bool overflows, int64_t ns)
 
 /* ---- times ---- */
 
-#define NS 1000000000
-
 static struct cel_value time_plus(struct cel_value t, int64_t ns, bool is_minus)
 {
-    int64_t s = ns / NS, n = ns % NS, seconds, nanos;
+    int64_t s = ns / SECOND_NS, n = ns % SECOND_NS, seconds, nanos;
 
     if (is_minus)
         s = -s, n = -n;
@@ -32,9 +30,9 @@ static struct cel_value time_plus(struct cel_value t, int64_t ns, bool is_minus)
     if (__builtin_add_overflow(t.i, s, &seconds))
         return cel_fail(CEL_E_TIME_OVERFLOW);
     if (nanos < 0)
-        nanos += NS, seconds--;
-    else if (nanos >= NS)
-        nanos -= NS, seconds++;
+        nanos += SECOND_NS, seconds--;
+    else if (nanos >= SECOND_NS)
+        nanos -= SECOND_NS, seconds++;
     if (seconds < STAMP_MIN || seconds > STAMP_MAX)
         return cel_fail(CEL_E_TIME_OVERFLOW);
     return cel_time(seconds, (uint32_t)nanos, t.aux);
@@ -44,7 +42,7 @@ static struct cel_value time_minus_time(struct cel_value x, struct cel_value y)
 {
     int64_t s, ns;
 
-    if (__builtin_sub_overflow(x.i, y.i, &s) || __builtin_mul_overflow(s, (int64_t)NS, &ns) ||
+    if (__builtin_sub_overflow(x.i, y.i, &s) || __builtin_mul_overflow(s, SECOND_NS, &ns) ||
         __builtin_add_overflow(ns, (int64_t)x.len - (int64_t)y.len, &ns))
         return cel_fail(CEL_E_OVERFLOW);
     return cel_duration(ns);
@@ -230,16 +228,7 @@ struct cel_value value_order(enum op_code op, struct cel_value x, struct cel_val
         return cel_fail_name(CEL_E_NO_OVERLOAD, op_name(op));
     if (c == CEL_UNORDERED)
         return cel_fail(CEL_E_NAN);
-    switch (op) {
-    case OP_LT:
-        return cel_bool(c < 0);
-    case OP_LE:
-        return cel_bool(c <= 0);
-    case OP_GT:
-        return cel_bool(c > 0);
-    default:
-        return cel_bool(c >= 0);
-    }
+    return cel_bool(order_is(op, c));
 }
 
 struct cel_value value_in(struct arena *a, struct cel_value x, struct cel_value y)
@@ -271,16 +260,13 @@ static bool list_index(struct cel_value key, int64_t *out)
 
 static struct cel_value object_field(struct arena *a, struct cel_value v, struct cel_value key)
 {
-    struct cel_value r;
-
     if (key.kind != CEL_STRING)
         return cel_fail(CEL_E_NO_OVERLOAD);
     if (v.kind == CEL_MESSAGE)
         return message_field(a, v, cel_str(key));
     if (!v.object->type->field)
         return (struct cel_value){0};
-    r = v.object->type->field(v.object, a, cel_str(key));
-    return r;
+    return v.object->type->field(v.object, a, cel_str(key));
 }
 
 struct cel_value value_peek(struct arena *a, struct cel_value v, struct cel_value key,

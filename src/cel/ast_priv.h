@@ -126,7 +126,3 @@ struct node *ast_ident(struct arena *a, struct str name, uint32_t pos);
 struct node *ast_call(struct arena *a, struct str name, uint32_t pos, size_t n, ...);
 /* "a.b.c" of selections on identifiers, or an empty str. */
 struct str ast_qualified(struct arena *a, const struct node *n);
-
-/* ---- escapes, used by the printer too ---- */
-void text_quote(struct buf *out, struct str s);
-void text_quote_bytes(struct buf *out, struct str s);

@@ -1,4 +1,5 @@
 /* lib_k8s.c - Kubernetes' libraries over single values: quantity, semver, url, format */
+#include "base/base64.h"
 #include "cel/format_priv.h"
 #include "cel/lib_priv.h"
 #include "value/value.h"
@@ -247,7 +248,7 @@ static struct str fault_byte(struct arena *a, struct str s)
 {
     struct str out;
 
-    return text_base64_read(a, s, true, &out) >= 0 ? S("invalid base64") : S("");
+    return base64_decode(a, s, &out) ? S("") : S("invalid base64");
 }
 
 static struct str fault_date(struct arena *a, struct str s)

@@ -1,4 +1,5 @@
 /* lib_regex.c - regular expressions of the language's library and of Kubernetes; base64 */
+#include "base/base64.h"
 #include "cel/lib_priv.h"
 #include "cel/scan_priv.h"
 
@@ -216,14 +217,24 @@ CEL_FN(encode)
     return cel_text(text_base64(c->arena, cel_str(args[0])));
 }
 
+/* The text with the padding it was written without. */
+static struct str padded(struct arena *a, struct str s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s.len; i++)
+        n += s.at[i] != '\n' && s.at[i] != '\r';
+    return str_printf(a, "%.*s%.*s", STR_ARG(s), (int)(-n % 4), "===");
+}
+
 CEL_FN(decode)
 {
-    struct str out;
-    int64_t bad = text_base64_read(c->arena, cel_str(args[0]), false, &out);
+    struct str s = cel_str(args[0]), out;
+    bool has_padding = str_index(s, '=') != STR_NONE;
 
-    if (bad >= 0)
-        return cel_fail_text(c->arena, "illegal base64 data at input byte %lld",
-                             (long long)bad);
+    if (!base64_decode(c->arena, has_padding ? s : padded(c->arena, s), &out))
+        return cel_fail_text(c->arena, "illegal base64 data at input byte %zu",
+                             base64_fault(s));
     return cel_bytes(out);
 }
 

@@ -3,7 +3,6 @@
  * Operators have rows for the checker; the evaluator runs them itself, but for calls that are
  * made by name the functions are here too.
  */
-#include <errno.h>
 #include <math.h>
 
 #include "cel/lib_priv.h"
@@ -424,10 +423,11 @@ enum part {
     PART_MILLIS,
 };
 
-static int64_t part_of(const struct stamp_fields *f, enum part part)
+static int64_t part_of(const struct time_civil *t, enum part part)
 {
-    const int64_t parts[] = {f->year,    f->month - 1, f->yearday, f->day - 1, f->day,
-                             f->weekday, f->hour,      f->minute,  f->second,  f->milli};
+    const int64_t parts[] = {
+        t->year,    t->month - 1, t->yearday - 1, t->day - 1, t->day,
+        t->weekday, t->hour,      t->minute,      t->second,  t->nanosecond / 1000000};
 
     return parts[part];
 }
@@ -441,8 +441,8 @@ CEL_FN(time_part)
         offset = zone_offset(c->arena, cel_str(args[1]), args[0]);
     if (offset.kind == CEL_ERROR)
         return offset;
-    struct stamp_fields f = stamp_split(args[0], offset.i);
-    return cel_int(part_of(&f, part));
+    struct time_civil t = stamp_civil(args[0], offset.i);
+    return cel_int(part_of(&t, part));
 }
 
 CEL_FN(span_part)

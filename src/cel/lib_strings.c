@@ -14,11 +14,6 @@ size_t rune_offset(struct str s, size_t i)
     return at;
 }
 
-static struct cel_value text(struct str s)
-{
-    return cel_text(s);
-}
-
 static struct cel_value out_of_range(struct cel_call *c, int64_t i)
 {
     return cel_fail_text(c->arena, "index out of range: %lld", (long long)i);
@@ -33,9 +28,9 @@ CEL_FN(char_at)
         return out_of_range(c, i);
     size_t from = rune_offset(s, (size_t)i), to = from;
     if (i == len)
-        return text(S(""));
+        return cel_text(S(""));
     str_rune(s, &to);
-    return text(str_slice(s, from, to));
+    return cel_text(str_slice(s, from, to));
 }
 
 CEL_FN(index_of)
@@ -126,7 +121,7 @@ CEL_FN(replace)
     b = buf_in(c->arena, s.len + with.len + 16);
     if (old.len == 0) {
         replace_empty(&b, s, with, most);
-        return text(buf_str(&b));
+        return cel_text(buf_str(&b));
     }
     for (size_t at; most > 0 && (at = str_find(s, old)) != STR_NONE; most--) {
         buf_add(&b, str_slice(s, 0, at));
@@ -134,7 +129,7 @@ CEL_FN(replace)
         s = str_slice(s, at + old.len, s.len);
     }
     buf_add(&b, s);
-    return text(buf_str(&b));
+    return cel_text(buf_str(&b));
 }
 
 CEL_FN(split)
@@ -154,10 +149,10 @@ CEL_FN(split)
         } else if ((at = str_find(s, sep)) == STR_NONE) {
             break;
         }
-        vec_push_in(c->arena, &out, text(str_slice(s, 0, at)));
+        vec_push_in(c->arena, &out, cel_text(str_slice(s, 0, at)));
         s = str_slice(s, at + skip, s.len);
     }
-    vec_push_in(c->arena, &out, text(s));
+    vec_push_in(c->arena, &out, cel_text(s));
     return cel_list(out.at, out.len);
 }
 
@@ -200,7 +195,7 @@ CEL_FN(trim)
         from = MIN(from, at);
         to = i;
     }
-    return text(from < to ? str_slice(s, from, to) : S(""));
+    return cel_text(from < to ? str_slice(s, from, to) : S(""));
 }
 
 CEL_FN(join)
@@ -220,14 +215,13 @@ CEL_FN(join)
             buf_add(&b, sep);
         buf_add(&b, cel_str(v));
     }
-    return text(buf_str(&b));
+    return cel_text(buf_str(&b));
 }
 
 CEL_FN(quote)
 {
     struct str s = cel_str(args[0]);
     struct buf b = buf_in(c->arena, s.len + 8);
-    static const char from[] = "\a\b\f\n\r\t\v\\\"", to[] = "abfnrtv\\\"";
 
     buf_byte(&b, '"');
     for (size_t i = 0; i < s.len;) {
@@ -236,16 +230,11 @@ CEL_FN(quote)
             buf_add(&b, S("\xef\xbf\xbd"));
             continue;
         }
-        const char *e = s.at[at] ? strchr(from, s.at[at]) : NULL;
-        if (e) {
-            buf_byte(&b, '\\');
-            buf_byte(&b, to[e - from]);
-        } else {
+        if (!text_escape(&b, s.at[at]))
             buf_add(&b, str_slice(s, at, i));
-        }
     }
     buf_byte(&b, '"');
-    return text(buf_str(&b));
+    return cel_text(buf_str(&b));
 }
 
 CEL_FN(reverse)

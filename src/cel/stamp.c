@@ -3,119 +3,31 @@
  * A timestamp reaches from year 1 to 9999 with nanoseconds, further than struct instant. Zones
  * are read from the system's database where an expression names one.
  */
-
 #include "cel/value_priv.h"
 #include "value/value.h"
-#include "value/zone.h"
 
-#define DAY 86400
-#define NS INT64_C(1000000000)
+/* ---- timestamps ---- */
 
-/* ---- calendar ---- */
-
-static int64_t floor_div(int64_t a, int64_t b)
+struct time_civil stamp_civil(struct cel_value t, int64_t offset)
 {
-    return a / b - (a % b < 0);
-}
-
-struct stamp_fields stamp_split(struct cel_value t, int64_t offset)
-{
-    int64_t s = t.i + offset, days = floor_div(s, DAY), rest = s - days * DAY;
-    /* civil date from days, in eras of 400 years that begin in March */
-    int64_t z = days + 719468, era = floor_div(z, 146097);
-    int64_t doe = z - era * 146097;
-    int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
-    int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100), mp = (5 * doy + 2) / 153;
-    struct stamp_fields f = {0};
-
-    f.day = (int)(doy - (153 * mp + 2) / 5 + 1);
-    f.month = (int)(mp < 10 ? mp + 3 : mp - 9);
-    f.year = yoe + era * 400 + (f.month <= 2);
-    f.hour = (int)(rest / 3600);
-    f.minute = (int)(rest / 60 % 60);
-    f.second = (int)(rest % 60);
-    f.milli = (int)(t.len / 1000000);
-    f.weekday = (int)(((days % 7) + 11) % 7);
-    f.yearday = (int)(days - time_days(f.year, 1, 1));
-    return f;
-}
-
-/* ---- timestamps as text ---- */
-
-/* n digits at *i. */
-static bool number(struct str s, size_t *i, size_t n, int *out)
-{
-    *out = 0;
-    for (size_t k = 0; k < n; k++, (*i)++) {
-        if (*i >= s.len || s.at[*i] < '0' || s.at[*i] > '9')
-            return false;
-        *out = *out * 10 + (s.at[*i] - '0');
-    }
-    return true;
-}
-
-static bool sign(struct str s, size_t *i, char c)
-{
-    if (*i >= s.len || s.at[*i] != c)
-        return false;
-    (*i)++;
-    return true;
-}
-
-static bool fraction(struct str s, size_t *i, uint32_t *nanos)
-{
-    uint32_t unit = 100000000;
-
-    *nanos = 0;
-    if (*i >= s.len || (s.at[*i] != '.' && s.at[*i] != ','))
-        return true;
-    size_t from = ++*i;
-    for (; *i < s.len && s.at[*i] >= '0' && s.at[*i] <= '9'; (*i)++) {
-        *nanos += (uint32_t)(s.at[*i] - '0') * unit;
-        unit /= 10;
-    }
-    return *i > from;
-}
-
-static bool zone_suffix(struct str s, size_t *i, int *minutes)
-{
-    int h, m, direction;
-
-    *minutes = 0;
-    if (sign(s, i, 'Z'))
-        return true;
-    direction = sign(s, i, '+') ? 1 : sign(s, i, '-') ? -1 : 0;
-    if (!direction || !number(s, i, 2, &h) || !sign(s, i, ':') || !number(s, i, 2, &m) ||
-        h > 23 || m > 59)
-        return false;
-    *minutes = direction * (h * 60 + m);
-    return true;
+    return time_civil_at(t.i + offset, (int)t.len);
 }
 
 struct cel_value stamp_read(struct str s)
 {
-    int year, month, day, hour, minute, second, zone;
-    uint32_t nanos;
-    size_t i = 0;
+    struct time_stamp t;
 
-    if (!number(s, &i, 4, &year) || !sign(s, &i, '-') || !number(s, &i, 2, &month) ||
-        !sign(s, &i, '-') || !number(s, &i, 2, &day) || !sign(s, &i, 'T') ||
-        !number(s, &i, 2, &hour) || !sign(s, &i, ':') || !number(s, &i, 2, &minute) ||
-        !sign(s, &i, ':') || !number(s, &i, 2, &second) || !fraction(s, &i, &nanos) ||
-        !zone_suffix(s, &i, &zone) || i != s.len || month < 1 || month > 12 || day < 1 ||
-        day > time_month_days(year, month) || hour > 23 || minute > 59 || second > 59)
+    if (!time_read(s, &t))
         return cel_fail_name(CEL_E_TEXT, S("type conversion error from 'string' to "
                                            "'google.protobuf.Timestamp'"));
-    int64_t t = time_days(year, month, day) * DAY + hour * 3600 + minute * 60 + second -
-                (int64_t)zone * 60;
-    if (t < STAMP_MIN || t > STAMP_MAX)
+    if (t.seconds < STAMP_MIN || t.seconds > STAMP_MAX)
         return cel_fail(CEL_E_TIME_OVERFLOW);
-    return cel_time(t, nanos, zone);
+    return cel_time(t.seconds, (uint32_t)t.nanosecond, t.offset_minutes);
 }
 
 struct str stamp_text(struct arena *a, struct cel_value t)
 {
-    struct stamp_fields f = stamp_split(t, (int64_t)t.aux * 60);
+    struct time_civil f = stamp_civil(t, (int64_t)t.aux * 60);
     struct buf b = buf_in(a, 48);
     uint32_t n = t.len, width = 9;
 
@@ -148,10 +60,10 @@ bool duration_read(struct str text, int64_t *out)
 struct str duration_text(struct arena *a, int64_t ns)
 {
     struct buf b = buf_in(a, 32);
-    uint64_t u = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns, rest = u % NS;
+    uint64_t u = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns, rest = u % SECOND_NS;
     int width = 9;
 
-    buf_printf(&b, "%s%llu", ns < 0 ? "-" : "", (unsigned long long)(u / NS));
+    buf_printf(&b, "%s%llu", ns < 0 ? "-" : "", (unsigned long long)(u / SECOND_NS));
     if (rest) {
         for (; rest % 10 == 0; width--)
             rest /= 10;

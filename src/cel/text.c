@@ -1,33 +1,13 @@
 /* text.c - values as text: numbers, quotes, base64 */
 #include <math.h>
 
+#include "base/base64.h"
 #include "cel/value_priv.h"
 #include "value/value.h"
 
 /* ---- doubles ---- */
 
-#define MAX_DIGITS 17
-
-/* Shortest digits that read back: d = 0.D1D2… x 10^point. */
-static int shortest(double d, char digits[32], int *point)
-{
-    char text[40];
-    int n = 0;
-
-    for (int precision = 1; precision <= MAX_DIGITS; precision++) {
-        snprintf(text, sizeof(text), "%.*e", precision - 1, fabs(d));
-        if (strtod(text, NULL) == fabs(d))
-            break;
-    }
-    for (const char *s = text; *s && *s != 'e'; s++)
-        if (*s != '.')
-            digits[n++] = *s;
-    while (n > 1 && digits[n - 1] == '0')
-        n--;
-    *point = (int)strtol(strchr(text, 'e') + 1, NULL, 10) + 1;
-    return n;
-}
-
+/* The n digits with a point before the one at `point`. */
 static void fixed(struct buf *b, const char *digits, int n, int point)
 {
     if (point <= 0) {
@@ -47,8 +27,8 @@ static void fixed(struct buf *b, const char *digits, int n, int point)
 struct str text_double_fixed(struct arena *a, double d)
 {
     struct buf b = buf_in(a, 32);
-    char digits[32];
-    int point, n;
+    char digits[18];
+    int exponent, n;
 
     if (isnan(d))
         return S("NaN");
@@ -56,16 +36,16 @@ struct str text_double_fixed(struct arena *a, double d)
         return d < 0 ? S("-Infinity") : S("Infinity");
     if (signbit(d))
         buf_byte(&b, '-');
-    n = shortest(d, digits, &point);
-    fixed(&b, digits, n, d == 0 ? 1 : point);
+    n = (int)json_f64_digits(d, digits, &exponent);
+    fixed(&b, digits, n, exponent + 1);
     return buf_str(&b);
 }
 
 struct str text_double(struct arena *a, double d)
 {
     struct buf b = buf_in(a, 32);
-    char digits[32];
-    int point, n;
+    char digits[18];
+    int exponent, n;
 
     if (isnan(d))
         return S("NaN");
@@ -73,9 +53,9 @@ struct str text_double(struct arena *a, double d)
         return d < 0 ? S("-Inf") : S("+Inf");
     if (signbit(d))
         buf_byte(&b, '-');
-    n = shortest(d, digits, &point);
-    if (d == 0 || (point - 1 >= -4 && point - 1 < 6)) {
-        fixed(&b, digits, n, d == 0 ? 1 : point);
+    n = (int)json_f64_digits(d, digits, &exponent);
+    if (exponent >= -4 && exponent < 6) {
+        fixed(&b, digits, n, exponent + 1);
         return buf_str(&b);
     }
     buf_byte(&b, digits[0]);
@@ -83,67 +63,23 @@ struct str text_double(struct arena *a, double d)
         buf_byte(&b, '.');
         buf_add(&b, str_of(digits + 1, (size_t)n - 1));
     }
-    buf_printf(&b, "e%c%02d", point - 1 < 0 ? '-' : '+', abs(point - 1));
+    buf_printf(&b, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
     return buf_str(&b);
 }
 
 /* ---- base64 ---- */
 
-static const char alphabet[] =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-struct str text_base64(struct arena *a, struct str s)
+struct str text_base64(struct arena *a, struct str bytes)
 {
-    struct buf b = buf_in(a, s.len / 3 * 4 + 8);
+    struct buf b = buf_in(a, bytes.len / 3 * 4 + 8);
 
-    for (size_t i = 0; i < s.len; i += 3) {
-        uint32_t v = 0;
-        size_t n = MIN(s.len - i, (size_t)3);
-        for (size_t k = 0; k < 3; k++)
-            v = v << 8 | (k < n ? (uint8_t)s.at[i + k] : 0);
-        for (size_t k = 0; k < 4; k++)
-            buf_byte(&b, k <= n ? alphabet[v >> (18 - 6 * k) & 63] : '=');
-    }
+    base64_encode(&b, bytes);
     return buf_str(&b);
-}
-
-int64_t text_base64_read(struct arena *a, struct str s, bool needs_padding, struct str *out)
-{
-    struct buf b = buf_in(a, s.len / 4 * 3 + 4);
-    uint32_t v = 0, n = 0;
-    size_t i = 0, pad = 0;
-
-    for (; i < s.len && s.at[i] != '='; i++) {
-        const char *at = s.at[i] ? strchr(alphabet, s.at[i]) : NULL;
-        if (s.at[i] == '\n' || s.at[i] == '\r')
-            continue;
-        if (!at)
-            return (int64_t)i;
-        v = v << 6 | (uint32_t)(at - alphabet);
-        if (++n % 4 == 0) {
-            buf_byte(&b, (char)(v >> 16));
-            buf_byte(&b, (char)(v >> 8));
-            buf_byte(&b, (char)v);
-        }
-    }
-    for (; i < s.len; i++, pad++)
-        if (s.at[i] != '=')
-            return (int64_t)i;
-    if (n % 4 == 1 || pad > 2 || (pad && (n + pad) % 4) || (needs_padding && (n + pad) % 4))
-        return (int64_t)s.len;
-    if (n % 4 == 2) {
-        buf_byte(&b, (char)(v >> 4));
-    } else if (n % 4 == 3) {
-        buf_byte(&b, (char)(v >> 10));
-        buf_byte(&b, (char)(v >> 2));
-    }
-    *out = buf_str(&b);
-    return -1;
 }
 
 /* ---- quotes ---- */
 
-static bool escape(struct buf *out, char c)
+bool text_escape(struct buf *out, char c)
 {
     static const char from[] = "\a\b\f\n\r\t\v\\\"", to[] = "abfnrtv\\\"";
     const char *at = c ? strchr(from, c) : NULL;
@@ -164,7 +100,7 @@ void text_quote(struct buf *out, struct str s)
         if (rune < 0)
             buf_add(out, S("\xef\xbf\xbd"));
         else if (rune < 0x20 || rune == 0x7f || rune == '"' || rune == '\\') {
-            if (!escape(out, s.at[from]))
+            if (!text_escape(out, s.at[from]))
                 buf_printf(out, "\\x%02x", (unsigned)rune);
         } else
             buf_add(out, str_slice(s, from, i));
@@ -177,7 +113,7 @@ void text_quote_bytes(struct buf *out, struct str s)
     buf_add(out, S("b\""));
     for (size_t i = 0; i < s.len; i++) {
         uint8_t c = (uint8_t)s.at[i];
-        if (escape(out, s.at[i]))
+        if (text_escape(out, s.at[i]))
             continue;
         if (c < 0x20 || c >= 0x7f)
             buf_printf(out, "\\x%02x", c);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cel/cel.h"
+#include "value/time.h"
 
 #define CEL_SHOW_DEPTH 50
 
@@ -63,12 +64,12 @@ struct str text_double(struct arena *a, double d);
 /* Shortest digits that read back, never with an exponent. */
 struct str text_double_fixed(struct arena *a, double d);
 struct str text_base64(struct arena *a, struct str bytes);
-/* Standard alphabet, padded or not; the offset of the first bad byte, or -1. */
-int64_t text_base64_read(struct arena *a, struct str text, bool needs_padding, struct str *out);
 /* string(v) of times and opaque values. */
 struct str text_plain(struct arena *a, struct cel_value v);
 void show_opaque(struct arena *a, struct buf *b, struct cel_value v);
 void format_show(struct buf *b, struct cel_value format);
+/* Appends the escape that c has by name; false: it has none. */
+bool text_escape(struct buf *out, char c);
 void text_quote(struct buf *out, struct str s);
 void text_quote_bytes(struct buf *out, struct str s);
 
@@ -81,11 +82,8 @@ struct cel_value stamp_read(struct str text);
 struct str stamp_text(struct arena *a, struct cel_value t);
 bool duration_read(struct str text, int64_t *out);
 struct str duration_text(struct arena *a, int64_t ns);
-struct stamp_fields {
-    int64_t year;
-    int month, day, hour, minute, second, milli, weekday, yearday;
-};
-struct stamp_fields stamp_split(struct cel_value t, int64_t offset);
+/* Its calendar `offset` seconds east of UTC. */
+struct time_civil stamp_civil(struct cel_value t, int64_t offset);
 /* Seconds east of UTC at the moment in a zone ("America/New_York", "-08:00", "UTC"), or an
  * error. */
 struct cel_value zone_offset(struct arena *a, struct str zone, struct cel_value t);

@@ -34,7 +34,14 @@ static int64_t floor_div(int64_t a, int64_t b)
 
 struct time_civil time_civil(struct instant t)
 {
-    int64_t seconds = floor_div(t.ns, SECOND_NS), days = floor_div(seconds, DAY_SECONDS);
+    int64_t seconds = floor_div(t.ns, SECOND_NS);
+
+    return time_civil_at(seconds, (int)(t.ns - seconds * SECOND_NS));
+}
+
+struct time_civil time_civil_at(int64_t seconds, int nanosecond)
+{
+    int64_t days = floor_div(seconds, DAY_SECONDS);
     int64_t of_day = seconds - days * DAY_SECONDS, z = days + 719468;
     int64_t era = floor_div(z, ERA_DAYS), of_era = z - era * ERA_DAYS;
     int64_t year =
@@ -47,7 +54,7 @@ struct time_civil time_civil(struct instant t)
         .hour = (int)(of_day / 3600),
         .minute = (int)(of_day / 60 % 60),
         .second = (int)(of_day % 60),
-        .nanosecond = (int)(t.ns - seconds * SECOND_NS),
+        .nanosecond = nanosecond,
         .weekday = (int)(((days + 4) % 7 + 7) % 7),
     };
 
@@ -96,10 +103,10 @@ static int take_fraction(struct cursor *c, int *digits)
     return ns;
 }
 
-/* `Z` or an offset such as +02:00, in seconds. */
-static bool take_zone(struct cursor *c, int *seconds)
+/* `Z` or an offset such as +02:00. */
+static bool take_zone(struct cursor *c, int *offset)
 {
-    *seconds = 0;
+    *offset = 0;
     if (take(c, 'Z'))
         return true;
     bool is_west = c->at < c->end && *c->at == '-';
@@ -108,7 +115,7 @@ static bool take_zone(struct cursor *c, int *seconds)
     int hours = take_number(c, 2, 2), minutes = take(c, ':') ? take_number(c, 2, 2) : -1;
     if (hours < 0 || hours > 24 || minutes < 0 || minutes > 60) /* as Go does */
         return false;
-    *seconds = (hours * 60 + minutes) * (is_west ? -60 : 60);
+    *offset = (hours * 60 + minutes) * (is_west ? -1 : 1);
     return true;
 }
 
@@ -123,10 +130,11 @@ static struct instant instant_of(int64_t seconds, int ns)
     return (struct instant){v};
 }
 
-static bool read_time(struct str text, bool is_micro, struct instant *out)
+bool time_read(struct str text, struct time_stamp *out)
 {
     struct cursor c = {text.at, text.at + text.len};
-    int year, month, day, hour, minute, second, digits, zone;
+    struct time_stamp t = {0};
+    int year, month, day, hour, minute, second;
 
     if ((year = take_number(&c, 4, 4)) < 0 || !take(&c, '-') ||
         (month = take_number(&c, 2, 2)) < 1 || month > 12 || !take(&c, '-') ||
@@ -136,12 +144,22 @@ static bool read_time(struct str text, bool is_micro, struct instant *out)
         (minute = take_number(&c, 2, 2)) < 0 || minute > 59 || !take(&c, ':') ||
         (second = take_number(&c, 2, 2)) < 0 || second > 59)
         return false;
-    int ns = take_fraction(&c, &digits);
-    if ((is_micro && digits != 6) || !take_zone(&c, &zone) || c.at != c.end)
+    t.nanosecond = take_fraction(&c, &t.digits);
+    if (!take_zone(&c, &t.offset_minutes) || c.at != c.end)
         return false;
-    int64_t seconds =
-        time_days(year, month, day) * DAY_SECONDS + hour * 3600 + minute * 60 + second - zone;
-    *out = instant_of(seconds, ns);
+    t.seconds = time_days(year, month, day) * DAY_SECONDS + hour * 3600 + minute * 60 + second -
+                t.offset_minutes * 60;
+    *out = t;
+    return true;
+}
+
+static bool read_time(struct str text, bool is_micro, struct instant *out)
+{
+    struct time_stamp t;
+
+    if (!time_read(text, &t) || (is_micro && t.digits != 6))
+        return false;
+    *out = instant_of(t.seconds, t.nanosecond);
     return true;
 }
 

@@ -13,6 +13,16 @@ int time_parse(struct str text, struct instant *out, struct err *err);
 /* The same with exactly six digits of fraction, which is all that a MicroTime accepts. */
 int time_parse_micro(struct str text, struct instant *out, struct err *err);
 
+/* What such a text says, of all years 0 to 9999. */
+struct time_stamp {
+    int64_t seconds; /* since 1970, in UTC */
+    int nanosecond;
+    int digits;         /* of the fraction */
+    int offset_minutes; /* east of UTC, as it was written */
+};
+/* False where it is no such text. */
+bool time_read(struct str text, struct time_stamp *out);
+
 #define TIME_TEXT_MAX 32
 /* 2024-05-01T10:00:00Z; what is below a second is cut. */
 void time_write(struct buf *out, struct instant t);
@@ -32,6 +42,8 @@ struct time_civil {
     int yearday; /* from 1 */
 };
 struct time_civil time_civil(struct instant t);
+/* The same of seconds since 1970, which reach further. */
+struct time_civil time_civil_at(int64_t seconds, int nanosecond);
 /* Days of a month, leap years considered. */
 int time_month_days(int64_t year, int month);
 
