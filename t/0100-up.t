@@ -40,9 +40,20 @@ test_expect_success 'an unknown controller is refused with the names there are' 
 test_expect_success 'a directory that cannot be written is refused' '
 	touch file && ! berth up --data file/below 2>err && grep "cannot make directory" err
 '
+test_expect_success 'what fails late is said, too, and goes down in order' '
+	mkdir fourth && touch fourth/pods &&
+	rc=0; berth up --data fourth --listen 127.0.0.1:0 >out 2>err || rc=$?
+	test $rc = 1 && test ! -s out && grep "^berth up: cannot make .*/fourth/pods" err
+'
+test_expect_success 'a wrong value of an option is refused before anything starts' '
+	rc=0; berth up --data fifth --images maybe 2>err || rc=$?; test $rc = 2 && grep "maybe" err &&
+	rc=0; berth up --data fifth --hollow-nodes many 2>err || rc=$?; test $rc = 2 && grep "many" err &&
+	test ! -e fifth
+'
 test_expect_success 'every command has help that fits a screen' '
 	berth --help >got && test "$(wc -l <got)" -lt 40 &&
-	for c in up run queue why get apply logs delete wait user simulate; do
+	commands=$(sed -n "s/^  \([a-z]*\)  .*/\1/p" got) && test "$(echo "$commands" | wc -l)" -gt 10 &&
+	for c in $commands; do
 		berth $c --help >got && grep -q "^usage: berth $c" got && test "$(wc -l <got)" -lt 40 || return 1
 	done
 '

@@ -49,6 +49,24 @@ test_expect_success 'what would change that is said, and was tried: room for wha
 test_expect_success 'the queue shows who runs and who waits, in which place' '
 	berth queue >got && grep "^a .* runs" got && grep "^c .* waits .* 1 " got
 '
+test_expect_success 'places count in each queue alone, also over all namespaces' '
+	berth apply -f - <<-EOF &&
+	apiVersion: v1
+	kind: Namespace
+	metadata: {name: other}
+	---
+	apiVersion: kueue.x-k8s.io/v1beta2
+	kind: LocalQueue
+	metadata: {name: small, namespace: other}
+	spec: {clusterQueue: small}
+	EOF
+	for i in 1 2 3; do
+		berth run -d -q small -c 150m --name d$i -- true && berth run -d -n other -q small -c 150m --name e$i -- true || return 1
+	done &&
+	for i in 1 2 3; do berth wait job/d$i --for Waiting && berth wait -n other job/e$i --for Waiting || return 1; done &&
+	berth queue -A >got && grep "^default .* d3 .* waits .* 4 " got && grep "^other .* e3 .* waits .* 3 " got &&
+	berth delete job/d1 job/d2 job/d3 && berth delete -n other job/e1 job/e2 job/e3
+'
 test_expect_success 'its Workload'"'"'s condition says the same' '
 	berth get workloads -o json >got && grep WaitingForQuota got
 '

@@ -31,6 +31,11 @@ test_expect_success 'another seed: another hash' '
 test_expect_success 'all jobs ended in it' '
 	test "$(grep -c "\"kind\":\"Job\".*\"type\":\"Complete\"" a)" = 6
 '
+test_expect_success 'the objects of a List are applied as if each had a file of its own' '
+	{ printf "apiVersion: v1\nkind: List\nitems:\n" && sed -s "s/^/  /; 1s/^ /-/" jobs/*.yaml; } >list.yaml &&
+	berth simulate --seed 5 --for 24h -f list.yaml --dump c >/dev/null &&
+	test "$(grep -c "\"kind\":\"Job\".*\"type\":\"Complete\"" c)" = 6
+'
 test_expect_success 'a wrong object is named with its file and line' '
 	printf "apiVersion: v1\nkind: Nothing\nmetadata: {name: x}\n" >bad.yaml &&
 	! berth simulate -f bad.yaml 2>err && grep "bad.yaml:1.*Nothing" err

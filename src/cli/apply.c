@@ -5,7 +5,6 @@
 #include "cli/files.h"
 #include "object/object.h"
 #include "schema/table.h"
-#include "yaml/yaml.h"
 
 #define MANAGER "berth-apply"
 
@@ -35,20 +34,6 @@ static bool target_of(struct session *s, const char *file, size_t line, const st
 
 typedef int each_fn(struct session *s, const char *file, size_t line, const struct json *v);
 
-/* Objects of a List stand for themselves. */
-static int each_object(struct session *s, const char *file, size_t line, const struct json *v,
-                       each_fn *fn)
-{
-    const struct json *items = json_getz(v, "items");
-    int rc = 0;
-
-    if (!str_eq(json_str(json_getz(v, "kind")), S("List")) || !items)
-        return fn(s, file, line, v);
-    json_each (i, items)
-        rc |= fn(s, file, line, json_at(items, i));
-    return rc;
-}
-
 static int each_file(struct session *s, each_fn *fn)
 {
     struct cli_args *args = s->args;
@@ -59,15 +44,12 @@ static int each_file(struct session *s, each_fn *fn)
             continue;
         vec_each (i, &args->repeats[f]) {
             const char *file = args->repeats[f].at[i];
-            struct yaml_docs docs = {0};
+            struct file_objects objects;
             struct err err = {0};
-            struct str text;
-            if (file_read(s->arena, str_from(file), &text, &err) < 0 ||
-                yaml_parse(s->arena, text, NULL, &docs, &err) < 0)
-                return cli_fail(args, "%s: %s", file, err.text);
-            vec_each (d, &docs.list)
-                if (docs.list.at[d].value->type == JSON_OBJECT)
-                    rc |= each_object(s, file, docs.list.at[d].line, docs.list.at[d].value, fn);
+            if (file_objects(s->arena, str_from(file), &objects, &err) < 0)
+                return cli_fail(args, "%s", err.text);
+            vec_each (d, &objects.list)
+                rc |= fn(s, file, objects.list.at[d].line, objects.list.at[d].value);
         }
     }
     return rc;

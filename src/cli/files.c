@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "yaml/yaml.h"
+
 struct str place_data(struct arena *a, const char *given)
 {
     const char *env = getenv("BERTH_DATA"), *state = getenv("XDG_STATE_HOME");
@@ -76,6 +78,34 @@ int file_read(struct arena *a, struct str path, struct str *out, struct err *err
     if (n < 0)
         return err_set(err, ERR_IO, "cannot read '%.*s': %s", STR_ARG(path), strerror(errno));
     *out = buf_str(&b);
+    return 0;
+}
+
+static void add_objects(struct arena *a, const struct json *v, size_t line,
+                        struct file_objects *out)
+{
+    const struct json *items = json_getz(v, "items");
+
+    if (v->type != JSON_OBJECT)
+        return;
+    if (!str_ends(json_str(json_getz(v, "kind")), S("List")) || !items) {
+        vec_push_in(a, &out->list, (struct file_object){v, line});
+        return;
+    }
+    json_each (i, items)
+        add_objects(a, json_at(items, i), line, out);
+}
+
+int file_objects(struct arena *a, struct str path, struct file_objects *out, struct err *err)
+{
+    struct yaml_docs docs = {0};
+    struct str text;
+
+    *out = (struct file_objects){0};
+    if (file_read(a, path, &text, err) < 0 || yaml_parse(a, text, NULL, &docs, err) < 0)
+        return err_wrap(err, "%.*s", STR_ARG(path));
+    vec_each (i, &docs.list)
+        add_objects(a, docs.list.at[i].value, docs.list.at[i].line, out);
     return 0;
 }
 

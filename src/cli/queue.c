@@ -64,7 +64,8 @@ static int by_place(const struct line *a, const struct line *b)
 {
     if (rank(a) != rank(b))
         return rank(a) - rank(b);
-    int queue = str_cmp(a->queue, b->queue);
+    int queue = str_cmp(a->ns, b->ns);
+    queue = queue ? queue : str_cmp(a->queue, b->queue);
     if (queue)
         return queue;
     if (a->priority != b->priority)

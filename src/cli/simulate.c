@@ -5,8 +5,6 @@
 #include <dirent.h>
 
 #include "sim/sim.h"
-#include "yaml/yaml.h"
-#include "json/json.h"
 
 #define MAX_FILES 10000
 
@@ -63,16 +61,13 @@ static int files_of(struct arena *a, struct str path, struct str **out, size_t *
 
 static int apply_file(struct sim *s, struct arena *a, struct str file, struct err *err)
 {
-    struct yaml_docs docs = {0};
-    struct str text;
+    struct file_objects objects;
 
-    if (file_read(a, file, &text, err) < 0 || yaml_parse(a, text, NULL, &docs, err) < 0)
-        return err_wrap(err, "%.*s", STR_ARG(file));
-    vec_each (i, &docs.list) {
-        const struct json *v = docs.list.at[i].value;
-        if (v->type == JSON_OBJECT && sim_apply(s, v, err) < 0)
-            return err_wrap(err, "%.*s:%zu", STR_ARG(file), docs.list.at[i].line);
-    }
+    if (file_objects(a, file, &objects, err) < 0)
+        return -1;
+    vec_each (i, &objects.list)
+        if (sim_apply(s, objects.list.at[i].value, err) < 0)
+            return err_wrap(err, "%.*s:%zu", STR_ARG(file), objects.list.at[i].line);
     return 0;
 }
 

@@ -49,6 +49,7 @@ struct up {
     struct io_signal *signals[2];
     struct io_timer *settle; /* once, when the start is over */
     FILE *audit;
+    int64_t n_hollow;
     struct err err;
     bool has_failed, is_ready;
 };
@@ -247,7 +248,6 @@ static void hollow_made(void *ctx, const struct err *err)
 
 static int start_node(struct up *u, bool is_cordoned)
 {
-    const char *images = cli_value(u->args, "images");
     const char *listen = cli_value(u->args, "listen");
     struct str host = host_of(str_from(listen ? listen : DEFAULT_LISTEN));
     bool is_any =
@@ -255,25 +255,19 @@ static int start_node(struct up *u, bool is_cordoned)
     struct node_config config = {.data_dir = u->dir,
                                  .address = is_any ? S("127.0.0.1") : host,
                                  .is_cordoned = is_cordoned,
-                                 .refuse_images = images && strcmp(images, "refuse") == 0};
+                                 .refuse_images = cli_has(u->args, "images")};
 
-    if (images && !config.refuse_images)
-        return err_set(&u->err, ERR_INVALID, "--images: '%s' is not refuse", images);
     u->node = node_agent_new(u->io, u->client, &config, &u->err);
     return u->node ? 0 : -1;
 }
 
 static int start_nodes(struct up *u)
 {
-    int64_t n = 0;
-
-    if (!cli_number(u->args, "hollow-nodes", 0, HOLLOW_MAX_NODES, &n))
-        return err_set(&u->err, ERR_INVALID, "--hollow-nodes takes a number");
     u->hollow = hollow_new(u->control);
-    if (n)
-        hollow_make_nodes(u->client, (int)n, hollow_made, u);
+    if (u->n_hollow)
+        hollow_make_nodes(u->client, (int)u->n_hollow, hollow_made, u);
     if (!cli_has(u->args, "no-node"))
-        return start_node(u, n > 0);
+        return start_node(u, u->n_hollow > 0);
     return 0;
 }
 
@@ -348,11 +342,15 @@ static int up(struct cli_args *args)
 {
     struct up u = {.args = args, .arena = arena_sized(64 << 10)};
     static const int signums[] = {SIGTERM, SIGINT};
-    const char *level = cli_value(args, "log");
+    const char *level = cli_value(args, "log"), *images = cli_value(args, "images");
     enum log_level log = LOG_WARN;
 
     if (level && !log_level_parse(level, &log))
         return cli_misuse(args, "--log: '%s' is none of error, warn, info, debug", level);
+    if (images && strcmp(images, "refuse") != 0)
+        return cli_misuse(args, "--images: '%s' is not refuse", images);
+    if (!cli_number(args, "hollow-nodes", 0, HOLLOW_MAX_NODES, &u.n_hollow))
+        return EXIT_USAGE;
     log_set_level(log);
     signal(SIGPIPE, SIG_IGN);
     u.dir = place_data(&u.arena, cli_value(args, "data"));

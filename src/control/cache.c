@@ -373,6 +373,8 @@ static void take_list(void *ctx, const struct client_list_answer *answer)
 {
     struct cache *c = ctx;
 
+    if (answer->err && answer->err->code == ERR_CANCELED)
+        return; /* the cache is gone, and its client goes */
     if (answer->err) {
         log_debug("list failed", "why=\"%s\"", answer->err->text);
         retry(c);

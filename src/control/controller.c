@@ -264,10 +264,10 @@ static void keep_cache_fresh(struct write *w, const struct client_answer *answer
 static void write_done(void *ctx, const struct client_answer *answer)
 {
     struct write *w = ctx;
-    struct run *r = w->run;
 
     if (answer->err && answer->err->code == ERR_CANCELED)
-        return; /* we are being freed */
+        return; /* the controller is gone, and its client goes */
+    struct run *r = w->run;
     keep_cache_fresh(w, answer);
     bool may_miss = w->is_delete || w->is_read;
     if (answer->err && !(may_miss && answer->err->code == ERR_NOT_FOUND)) {

@@ -183,10 +183,10 @@ static void write_free(struct write *w)
 static void written(void *ctx, const struct client_answer *answer)
 {
     struct write *w = ctx;
-    struct admit *ad = w->admit;
 
     if (answer->err && answer->err->code == ERR_CANCELED)
         return; /* freed with the rest */
+    struct admit *ad = w->admit;
     if (answer->err) {
         bool is_gone = answer->err->code == ERR_NOT_FOUND;
         log_debug("admission write failed", "workload=%.*s why=\"%s\"", STR_ARG(w->key),
