@@ -150,7 +150,15 @@ static void end_calls(struct link *l, const struct err *err)
     }
 }
 
-/* A connection that never stood: those who wait for it hear why. */
+/* Did it end as soon as it stood, or never stand? Then those who wait would only meet the same.
+ * Any other connection costs a call its end or its one retry, so none are made for ever. (One
+ * that nobody needed for a while says nothing.) */
+static bool was_in_vain(const struct link *l)
+{
+    return !l->is_ready || (!l->has_carried && io_uptime(l->io).ns - l->heard.ns < SECOND_NS);
+}
+
+/* A connection in vain: those who wait for it hear why. */
 static void end_waiting(struct http_client *c, const struct err *err)
 {
     struct list waiting;
@@ -167,8 +175,7 @@ static void end_waiting(struct http_client *c, const struct err *err)
 void link_close(struct link *l, const struct err *err)
 {
     struct http_client *c = l->client;
-    /* A plain connection counts as ready before the other side has said anything. */
-    bool has_stood = l->is_ready && (!err || l->has_heard);
+    bool in_vain = was_in_vain(l);
     struct err gone;
 
     if (!l->wire)
@@ -186,7 +193,7 @@ void link_close(struct link *l, const struct err *err)
     if (c)
         c->n_links--;
     /* Callbacks may free the client, which sets l->client to NULL. */
-    if (c && !has_stood)
+    if (c && in_vain)
         end_waiting(c, err);
     end_calls(l, err);
     if (l->client && !list_empty(&l->client->waiting))
@@ -245,7 +252,6 @@ static void data(void *ctx, struct str bytes)
     struct link *l = link_ref(ctx);
 
     l->heard = io_uptime(l->io);
-    l->has_heard = true;
     l->is_pinged = false;
     l->speak->data(l, bytes);
     link_unref(l);
@@ -329,6 +335,7 @@ static void assign(void *ctx)
         list_del(&call->list);
         list_add(&l->calls, &call->list);
         call->link = l;
+        l->has_carried = true;
         l->n_calls++;
         if (l->speak->ping) /* else it only ends idle ones */
             io_timer_set(l->timer, span_s(CLIENT_PING_AFTER_S));

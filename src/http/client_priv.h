@@ -66,7 +66,8 @@ struct link {
     size_t n_calls, refs;
     bool is_ready, is_draining; /* draining: no new calls */
     bool was_used;              /* an answer came: a break may only mean that it idled */
-    bool is_pinged, has_heard;
+    bool has_carried;           /* a call was given to it */
+    bool is_pinged;
     struct io_timer *timer;
     struct span heard; /* uptime of the last bytes */
 };

@@ -225,6 +225,8 @@ static void h2_data(struct link *l, struct str bytes)
         return;
     }
     send_now(l);
+    if (l->is_draining)
+        link_has_room(l); /* which ends one without calls */
 }
 
 static void h2_end(struct link *l, const struct err *err)

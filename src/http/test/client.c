@@ -535,6 +535,38 @@ TEST(client_without_a_server_really)
     world_fini(&w);
 }
 
+static void turn_away(void *ctx, struct io_stream *stream)
+{
+    ++*(int *)ctx;
+    io_stream_close(stream, true);
+}
+
+static void is_turned_away(struct world *w)
+{
+    struct answer x[3];
+    int n_accepted = 0;
+
+    if (w->way == LOCAL)
+        return;
+    http_server_free(w->server);
+    w->server = NULL;
+    struct io_listener *l = io_listen(w->io, S("sim:s"), 0, turn_away, &n_accepted, NULL);
+    for (size_t i = 0; i < countof(x); i++)
+        ask(w, &x[i], "GET", "/a", (struct str){0});
+    for (int i = 0; i < 10000 && io_turn(w->io); i++)
+        ;
+    for (size_t i = 0; i < countof(x); i++) {
+        check_int(x[i].ended, 1);
+        check_int(x[i].err.code, ERR_UNAVAILABLE);
+    }
+    check(n_accepted <= 3);
+    io_listener_close(l);
+}
+TEST(client_is_turned_away)
+{
+    each_way(is_turned_away, 20);
+}
+
 static void never(void *ctx, struct http_request *req)
 {
     ((struct world *)ctx)->held = req;
