@@ -1,9 +1,8 @@
 /* server.h - a request's path: who asks, may they, what is it, store it, answer
  *
- * The only room that writes to the store. Bytes reach it by server_handle() (http/ is bound to
- * that by server_listen(), http.c), controllers in the same process by server_client(); both
- * meet the same steps. It never calls up: what only other rooms know (logs of pods, metrics) is
- * mounted.
+ * The only room that writes to the store. Bytes reach it by server_handle() (an
+ * http_handler_fn), controllers in the same process by server_client(); both meet the same
+ * steps. It never calls up: what only other rooms know (logs of pods, metrics) is mounted.
  *
  * Wiring, as `berth up` does it:
  *
@@ -29,7 +28,6 @@ struct kind;
 struct server;
 struct store;
 
-#define SERVER_MAX_BODY 3145728 /* bytes of a request */
 #define SERVER_VERSION_MINOR 37 /* of /version */
 
 /* ---- who asks ---- */

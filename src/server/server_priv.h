@@ -178,7 +178,7 @@ void events_start(struct server *s);
 void events_stop(struct server *s);
 void homes_free(struct server *s);
 void known_accounts_free(struct server *s);
-/* openapi.c: kinds have changed. */
+/* openapi.c: frees the documents that were made. */
 void discovery_forget(struct server *s);
 /* Watches want ticks. */
 void server_tick_soon(struct server *s);

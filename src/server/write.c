@@ -404,13 +404,41 @@ static void warn_of_kind(struct write *w)
         request_warn(w->r, "%.*s", STR_ARG(w->kind->warning));
 }
 
+/* The tree without the times at which its managers wrote. */
+static const struct json *without_times(struct arena *a, const struct json *tree)
+{
+    const struct json *managed = meta_get(tree, S("managedFields"));
+    struct json_arr all = arr_in(a);
+
+    json_each (i, managed) {
+        struct json_obj entry = obj_from(a, json_at(managed, i));
+        obj_del(&entry, S("time"));
+        arr_add(&all, obj_done(&entry));
+    }
+    return meta_set(a, tree, S("managedFields"), arr_done(&all));
+}
+
+/* An apply tells its time before the parts that are not the writer's are left out; where
+ * nothing else is new, nothing is. */
+static bool is_unchanged(const struct write *w)
+{
+    struct arena *a = w->arena;
+
+    if (!w->old)
+        return false;
+    const struct json *was = without_version(a, w->old);
+    if (w->r->verb == VERB_PATCH && w->r->patch_type == PATCH_APPLY)
+        return json_eq(without_times(a, w->tree), without_times(a, was));
+    return json_eq(w->tree, was);
+}
+
 static void put(struct write *w)
 {
     struct request *r = w->r;
     struct arena *a = w->arena;
 
     warn_of_kind(w);
-    if (w->old && json_eq(w->tree, without_version(a, w->old))) {
+    if (is_unchanged(w)) {
         answer_unchanged(r, 200, r->current);
         return;
     }

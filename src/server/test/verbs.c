@@ -129,6 +129,8 @@ static void ask(struct world *w, struct str line)
         type = S("application/merge-patch+json");
     if (str_starts(method, S("JSON")))
         type = S("application/json-patch+json");
+    if (str_starts(method, S("APPLY")))
+        type = S("application/apply-patch+yaml");
     if (!str_eq(type, S("application/json")))
         method = S("PATCH");
     struct http_header h[] = {
@@ -399,4 +401,25 @@ TEST(conversations)
             check_samez(buf_str(&w->body), cases[i].part);
         world_free(w);
     }
+}
+
+/* The server drops a status that is applied to the object itself. */
+TEST(apply_of_a_status_alone)
+{
+    static const char first[] =
+        "APPLY " JOBS "/a?fieldManager=m "
+        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"a\"},"
+        "\"spec\":{\"suspend\":true,\"template\":{\"spec\":{\"restartPolicy\":\"Never\","
+        "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}},\"status\":{\"active\":%d}}";
+    struct world *w = world_new();
+    scoped(arena_fini) struct arena a = {0};
+    struct str before;
+
+    ask(w, str_printf(&a, first, 1));
+    before = str_copy(&a, buf_str(&w->body));
+    io_run_until(w->io, instant_add(io_now(w->io), span_s(5)));
+    ask(w, str_printf(&a, first, 2));
+    check_samez(buf_str(&w->codes), "201 200");
+    check_same(buf_str(&w->body), before);
+    world_free(w);
 }
