@@ -163,18 +163,25 @@ struct api_error api_error_denied(struct arena *a, const struct access *access,
     return api_error_forbidden(a, subject, why);
 }
 
-static struct api_error invalid(struct arena *a, struct status_subject subject,
-                                const struct field_errors *errors)
+/* `Job.batch "a" is invalid: why`. */
+static struct api_error invalid(struct arena *a, struct status_subject subject, struct str why)
 {
-    struct str text = field_errors_text(a, errors);
     struct api_error e =
         about(422, "Invalid",
               str_printf(a, "%.*s \"%.*s\" is invalid: %.*s",
                          STR_ARG(group_resource(a, subject.group, subject.kind)),
-                         STR_ARG(subject.name), STR_ARG(text)),
+                         STR_ARG(subject.name), STR_ARG(why)),
               subject);
 
     e.details_name_kind = true;
+    return e;
+}
+
+struct api_error api_error_invalid(struct arena *a, struct status_subject subject,
+                                   const struct field_errors *errors)
+{
+    struct api_error e = invalid(a, subject, field_errors_text(a, errors));
+
     vec_each (i, &errors->list) {
         const struct field_error *one = &errors->list.at[i];
         api_error_cause(a, &e, field_error_reason(one->type), field_error_body(a, one),
@@ -183,16 +190,10 @@ static struct api_error invalid(struct arena *a, struct status_subject subject,
     return e;
 }
 
-struct api_error api_error_invalid(struct arena *a, struct status_subject subject,
-                                   const struct field_errors *errors)
-{
-    return invalid(a, subject, errors);
-}
-
 struct api_error api_error_options(struct arena *a, const char *kind,
                                    const struct field_errors *errors)
 {
-    return invalid(
+    return api_error_invalid(
         a, (struct status_subject){.group = S("meta.k8s.io"), .kind = str_from(kind)}, errors);
 }
 
@@ -273,16 +274,8 @@ struct api_error api_error_of(struct arena *a, const struct err *err,
         return api_error_exists(a, subject);
     case ERR_CONFLICT:
         return api_error_conflict(a, subject, why);
-    case ERR_INVALID: {
-        struct api_error e =
-            about(422, "Invalid",
-                  str_printf(a, "%.*s \"%.*s\" is invalid: %.*s",
-                             STR_ARG(group_resource(a, subject.group, subject.kind)),
-                             STR_ARG(subject.name), STR_ARG(why)),
-                  subject);
-        e.details_name_kind = true;
-        return e;
-    }
+    case ERR_INVALID:
+        return invalid(a, subject, why);
     default:
         return api_error_internal(a, why);
     }
