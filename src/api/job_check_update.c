@@ -28,24 +28,10 @@ uint32_t job_check_options(const struct json *old)
 
 /* ---- the template ---- */
 
-/* `to` with one member as `from` has it. */
-static const struct json *with_as(struct arena *a, const struct json *to,
-                                  const struct json *from, struct str name)
-{
-    struct json_obj out = obj_from(a, to);
-    const struct json *v = json_get(from, name);
-
-    if (v)
-        obj_set(&out, name, *v);
-    else
-        obj_del(&out, name);
-    return json_new(a, obj_done(&out));
-}
-
 /* The old affinity, with the new one's wishes about nodes; null where none is left. */
 static struct json affinity(struct arena *a, const struct json *now, const struct json *was)
 {
-    const struct json *merged = with_as(a, was, now, S("nodeAffinity"));
+    const struct json *merged = json_with_as(a, was, now, S("nodeAffinity"));
 
     if (!json_has(now) && merged->len == 0)
         return json_of_null();
@@ -64,7 +50,7 @@ static const struct json *with_directives(struct arena *a, const struct json *wa
     const struct json *wish = json_getz(new_spec, "affinity");
 
     for (size_t i = 0; i < countof(names); i++)
-        spec = with_as(a, spec, new_spec, names[i]);
+        spec = json_with_as(a, spec, new_spec, names[i]);
     if (json_has(wish) || json_has(json_getz(spec, "affinity"))) {
         struct json one = affinity(a, wish, json_getz(spec, "affinity"));
         struct json_obj out = obj_from(a, spec);
@@ -74,8 +60,8 @@ static const struct json *with_directives(struct arena *a, const struct json *wa
             obj_set(&out, S("affinity"), one);
         spec = json_new(a, obj_done(&out));
     }
-    meta = with_as(a, meta, new_meta, S("labels"));
-    meta = with_as(a, meta, new_meta, S("annotations"));
+    meta = json_with_as(a, meta, new_meta, S("labels"));
+    meta = json_with_as(a, meta, new_meta, S("annotations"));
     was = json_with(a, was, *spec, "spec", NULL);
     return meta->len || json_has(new_meta) ? json_with(a, was, *meta, "metadata", NULL)
                                            : json_without(a, was, "metadata", NULL);
@@ -94,7 +80,7 @@ static const struct json *with_resources(struct arena *a, const struct json *was
         const struct json *x = json_at(old, i), *y = json_at(list, i);
         if (!json_eq(json_getz(x, "name"), json_getz(y, "name")))
             return was;
-        arr_add(&all, *with_as(a, x, y, S("resources")));
+        arr_add(&all, *json_with_as(a, x, y, S("resources")));
     }
     struct json_obj out = obj_from(a, was);
     obj_set(&out, list_name, arr_done(&all));

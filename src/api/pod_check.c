@@ -312,19 +312,6 @@ void pod_spec_check(const struct schema_at *at)
 
 /* ---- what may change in a pod ---- */
 
-static const struct json *with_as(struct arena *a, const struct json *to,
-                                  const struct json *from, struct str name)
-{
-    struct json_obj out = obj_from(a, to);
-    const struct json *v = json_get(from, name);
-
-    if (v)
-        obj_set(&out, name, *v);
-    else
-        obj_del(&out, name);
-    return json_new(a, obj_done(&out));
-}
-
 /* The containers with the images of the others. */
 static const struct json *with_images(struct arena *a, const struct json *spec,
                                       const struct json *old, struct str list_name)
@@ -335,7 +322,7 @@ static const struct json *with_images(struct arena *a, const struct json *spec,
     if (json_len(list) != json_len(was) || !json_len(list))
         return spec;
     json_each (i, list)
-        arr_add(&all, *with_as(a, json_at(list, i), json_at(was, i), S("image")));
+        arr_add(&all, *json_with_as(a, json_at(list, i), json_at(was, i), S("image")));
     struct json_obj out = obj_from(a, spec);
     obj_set(&out, list_name, arr_done(&all));
     return json_new(a, obj_done(&out));
@@ -352,8 +339,8 @@ static void check_tolerations(struct field_errors *e, const struct field_path *s
     json_each (i, was) {
         bool is_there = false;
         json_each (k, list) {
-            const struct json *same =
-                with_as(e->arena, json_at(list, k), json_at(was, i), S("tolerationSeconds"));
+            const struct json *same = json_with_as(e->arena, json_at(list, k), json_at(was, i),
+                                                   S("tolerationSeconds"));
             is_there |= json_eq(same, json_at(was, i));
         }
         if (!is_there) {
@@ -414,18 +401,18 @@ void pod_check(const struct schema_at *at)
     check_tolerations(e, &spec_at, spec, old);
     check_gates(e, &spec_at, spec, old);
     for (size_t i = 0; i < countof(free_fields); i++)
-        as_was = with_as(e->arena, as_was, old, free_fields[i]);
+        as_was = json_with_as(e->arena, as_was, old, free_fields[i]);
     for (size_t i = 0; i < countof(while_gated) && json_len(json_getz(old, "schedulingGates"));
          i++)
-        as_was = with_as(e->arena, as_was, old, while_gated[i]);
+        as_was = json_with_as(e->arena, as_was, old, while_gated[i]);
     as_was = with_images(e->arena, as_was, old, S("containers"));
     as_was = with_images(e->arena, as_was, old, S("initContainers"));
     /* A binding writes the node's name, once; and a negative grace may become 1. */
     if (!json_str(json_getz(old, "nodeName")).len)
-        as_was = with_as(e->arena, as_was, old, S("nodeName"));
+        as_was = json_with_as(e->arena, as_was, old, S("nodeName"));
     if (json_i64(json_getz(old, "terminationGracePeriodSeconds"), 0) < 0 &&
         json_i64(json_getz(spec, "terminationGracePeriodSeconds"), 0) == 1)
-        as_was = with_as(e->arena, as_was, old, S("terminationGracePeriodSeconds"));
+        as_was = json_with_as(e->arena, as_was, old, S("terminationGracePeriodSeconds"));
     if (!json_eq(as_was, old))
         field_forbidden(e, &spec_at,
                         "pod updates may not change fields other than "

@@ -170,6 +170,19 @@ const struct json *json_with(struct arena *a, const struct json *v, struct json 
     return json_new(a, with(a, v, x, names, n));
 }
 
+const struct json *json_with_as(struct arena *a, const struct json *v, const struct json *from,
+                                struct str name)
+{
+    struct json_obj out = obj_from(a, v);
+    const struct json *x = json_get(from, name);
+
+    if (x)
+        obj_set(&out, name, *x);
+    else
+        obj_del(&out, name);
+    return json_new(a, obj_done(&out));
+}
+
 static struct json without(struct arena *a, const struct json *v, const struct str *names,
                            size_t n)
 {

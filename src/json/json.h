@@ -188,6 +188,9 @@ const struct json *json_with(struct arena *a, const struct json *v, struct json 
     __attribute__((sentinel));
 const struct json *json_without(struct arena *a, const struct json *v, ...)
     __attribute__((sentinel));
+/* v with one member as `from` has it: taken over, or taken out where `from` has none. */
+const struct json *json_with_as(struct arena *a, const struct json *v, const struct json *from,
+                                struct str name);
 
 /* ---- JSON pointer (RFC 6901) ---- */
 

@@ -46,5 +46,9 @@ TEST(json_with)
     check_samez(json_text(&a, w), "{\"a\":{\"c\":2},\"d\":3}");
     check(json_without(&a, v, "a", "x", NULL) == v);
     check(json_without(&a, NULL, "a", NULL) == NULL);
+    w = json_with_as(&a, v, json_with(&a, NULL, json_of_i64(7), "d", NULL), S("d"));
+    check_samez(json_text(&a, w), "{\"a\":{\"b\":1,\"c\":2},\"d\":7}");
+    w = json_with_as(&a, v, NULL, S("a"));
+    check_samez(json_text(&a, w), "{\"d\":3}");
     check_samez(json_text(&a, v), "{\"a\":{\"b\":1,\"c\":2},\"d\":3}");
 }
