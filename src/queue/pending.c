@@ -317,6 +317,18 @@ static void group_merge(struct queue_group *g, bool to_parked)
     from->len = 0;
 }
 
+/* Its parked members are as good as any others from now on. */
+static void forget_backoff(struct queue_group *g)
+{
+    const struct wl_heap *parked = parked_of(g);
+
+    for (uint32_t i = 0; g->n_backoff && i < parked->len; i++)
+        if (parked->at[i]->is_backoff) {
+            parked->at[i]->is_backoff = 0;
+            g->n_backoff--;
+        }
+}
+
 void lq_attach(struct queue_engine *e, struct queue_lq *lq)
 {
     if (lq->is_attached || !lq->exists || lq->is_stopped || !lq->cq || !lq->cq->exists)
@@ -324,8 +336,8 @@ void lq_attach(struct queue_engine *e, struct queue_lq *lq)
     lq->is_attached = true;
     vec_each (i, &lq->groups) {
         struct queue_group *g = lq->groups.at[i];
+        forget_backoff(g);
         group_merge(g, false);
-        g->n_backoff = 0;
         lq->cq->n_active += active_of(g)->len;
         group_sync(e, g);
     }

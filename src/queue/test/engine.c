@@ -107,3 +107,27 @@ TEST(the_ledger_adds_up)
     check_int(queue_ledger(b.e, &b.a, S(""), &l), n);
     box_close(&b);
 }
+
+/* Its LocalQueue stops and goes on: it is looked at once, then waits for its time again. */
+TEST(a_backoff_outlives_a_restart_of_its_queue)
+{
+    scoped(box_close) struct box b = {0};
+    const struct queue_pending *list;
+
+    box_open(&b);
+    box_add(&b, "flavor f|cq a quota 1|w big a 1 running");
+    box_put(&b, S("{\"kind\":\"Workload\",\"metadata\":{\"name\":\"w\",\"namespace\":\"ns\"},"
+                  "\"spec\":{\"queueName\":\"lq-a\",\"podSets\":[{\"count\":1,\"template\":{"
+                  "\"spec\":{\"containers\":[{\"resources\":{\"requests\":{\"cpu\":1}}}]}}}]},"
+                  "\"status\":{\"requeueState\":{\"requeueAt\":\"2027-01-01T00:00:00Z\"}}}"));
+    for (int stop = 1; stop >= 0; stop--)
+        box_put(&b, str_printf(&b.a,
+                               "{\"kind\":\"LocalQueue\",\"metadata\":{\"name\":\"lq-a\","
+                               "\"namespace\":\"ns\"},\"spec\":{\"clusterQueue\":\"a\","
+                               "\"stopPolicy\":\"%s\"}}",
+                               stop ? "Hold" : "None"));
+    check_int(queue_cycle(b.e, &b.a, NOW).len, 1);
+    queue_wake(b.e, S("a"), NOW);
+    check_int(queue_list(b.e, &b.a, S("a"), &list), 1);
+    check(list[0].is_parked);
+}
