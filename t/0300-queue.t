@@ -80,6 +80,22 @@ test_expect_success 'more than the queue could ever have is said so' '
 test_expect_success 'more quota admits it' '
 	queue 2 | berth apply -f - && berth wait job/huge --for Complete --timeout 20s
 '
+test_expect_success 'what a LimitRange gives its pods is charged' '
+	cat >range.yaml <<-EOF &&
+	apiVersion: v1
+	kind: LimitRange
+	metadata: {name: r}
+	spec: {limits: [{type: Container, defaultRequest: {cpu: 77m}, default: {cpu: 1}}]}
+	---
+	apiVersion: batch/v1
+	kind: Job
+	metadata: {name: modest, labels: {kueue.x-k8s.io/queue-name: small}}
+	spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: host, command: ["true"]}]}}}
+	EOF
+	berth apply -f range.yaml &&
+	wait_until 5 "berth get workloads -o json | grep \"\\\"cpu\\\": \\\"77m\\\"\"" &&
+	berth delete limitrange/r && berth delete job/modest
+'
 test_expect_success 'a queue that does not exist is named' '
 	berth run -d -q nowhere --name lost -- true &&
 	wait_until 5 "berth why job/lost | grep \"LocalQueue nowhere\""

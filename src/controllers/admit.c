@@ -41,6 +41,9 @@ struct admit {
     struct feed feeds[countof(fed)];
     struct cache_index *by_queue; /* Workloads by "ns/queue" */
     struct cache_index *by_cq;    /* LocalQueues by ClusterQueue */
+    struct cache_index *by_namespace;
+    struct cache *limit_ranges, *runtime_classes;
+    struct arena rules; /* holds the trees of these two, for the loader */
     struct queue_engine *engine;
     struct queue_config config;
     struct queue_loader loader;
@@ -68,17 +71,22 @@ static void put(struct admit *ad, struct arena *a, const struct json *tree)
     queue_put_object(ad->engine, a, tree, &ad->loader, now_of(ad));
 }
 
-/* Workloads of a LocalQueue that is new, or points elsewhere now. */
-static void put_workloads_of(struct admit *ad, struct str lq_path)
+static void put_indexed(struct admit *ad, const struct cache_index *x, struct str key)
 {
     scoped(arena_fini) struct arena a = arena_sized(16 << 10);
     struct object *const *list;
-    size_t n = cache_indexed(ad->by_queue, lq_path, &list);
+    size_t n = cache_indexed(x, key, &list);
 
     for (size_t i = 0; i < n; i++) {
         put(ad, &a, object_tree(list[i], &a));
         arena_reset(&a);
     }
+}
+
+/* Workloads of a LocalQueue that is new, or points elsewhere now. */
+static void put_workloads_of(struct admit *ad, struct str lq_path)
+{
+    put_indexed(ad, ad->by_queue, lq_path);
 }
 
 static void put_workloads_of_cq(struct admit *ad, struct str cq)
@@ -144,16 +152,64 @@ static void fed_changed(void *ctx, struct cache_event *e)
     wake_cycle(ad);
 }
 
-static void feed_all(struct admit *ad)
+static const struct json *const *trees_of(struct arena *a, const struct cache *c, size_t *n)
+{
+    const struct json **at = arena_array(a, const struct json *, cache_len(c));
+
+    *n = 0;
+    cache_each(i, c) at[(*n)++] = object_tree(cache_at(c, i), a);
+    return at;
+}
+
+static void read_rules(struct admit *ad)
+{
+    struct pod_rules *r = &ad->loader.rules;
+
+    arena_reset(&ad->rules);
+    r->limit_ranges = trees_of(&ad->rules, ad->limit_ranges, &r->n_limit_ranges);
+    r->runtime_classes = trees_of(&ad->rules, ad->runtime_classes, &r->n_runtime_classes);
+}
+
+/* What pods of its namespace are charged may be different now. */
+static void limit_range_changed(void *ctx, struct cache_event *e)
+{
+    struct admit *ad = ctx;
+
+    if (!ad->has_started)
+        return;
+    read_rules(ad);
+    put_indexed(ad, ad->by_namespace, object_key(e->now ? e->now : e->old).ns);
+    wake_cycle(ad);
+}
+
+static void put_all(struct admit *ad, struct cache *c)
 {
     scoped(arena_fini) struct arena a = arena_sized(64 << 10);
 
+    cache_each(i, c)
+    {
+        put(ad, &a, object_tree(cache_at(c, i), &a));
+        arena_reset(&a);
+    }
+}
+
+static void runtime_class_changed(void *ctx, struct cache_event *e)
+{
+    struct admit *ad = ctx;
+
+    (void)e;
+    if (!ad->has_started)
+        return;
+    read_rules(ad);
+    put_all(ad, ad->caches[FED_WORKLOAD]);
+    wake_cycle(ad);
+}
+
+static void feed_all(struct admit *ad)
+{
+    read_rules(ad);
     for (size_t k = 0; k < countof(fed); k++)
-        cache_each(i, ad->caches[k])
-        {
-            put(ad, &a, object_tree(cache_at(ad->caches[k], i), &a));
-            arena_reset(&a);
-        }
+        put_all(ad, ad->caches[k]);
     ad->has_started = true;
     tell_listeners(ad, S(""));
 }
@@ -380,8 +436,13 @@ struct admit *admit_new(struct control *c)
     }
     ad->by_queue = cache_index(ad->caches[FED_WORKLOAD], "queue", queue_keys);
     ad->by_cq = cache_index(ad->caches[FED_LQ], "clusterQueue", cq_keys);
+    ad->by_namespace = cache_by_namespace(ad->caches[FED_WORKLOAD]);
+    ad->limit_ranges = control_cache(c, &kind_limit_range);
+    ad->runtime_classes = control_cache(c, &kind_runtime_class);
     for (size_t i = 0; i < countof(fed); i++)
         cache_subscribe(ad->caches[i], fed_changed, &ad->feeds[i]);
+    cache_subscribe(ad->limit_ranges, limit_range_changed, ad);
+    cache_subscribe(ad->runtime_classes, runtime_class_changed, ad);
     wake_cycle(ad);
     return ad;
 }
@@ -394,6 +455,7 @@ void admit_free(struct admit *ad)
         write_free(list_item(p, struct write, in_writes));
     queue_free(ad->engine);
     vec_fini(&ad->listeners);
+    arena_fini(&ad->rules);
     free(ad);
 }
 

@@ -582,13 +582,26 @@ static void load_requests(struct arena *a, const struct queue_loader *l,
     ps->n_requests = made.len;
 }
 
+/* As the pod will be. A limit without a request becomes one before the namespace's defaults are
+ * looked at, as when the pod is made; Kueue charges the default there and the pod then uses
+ * more (its issue 15020). */
+static const struct json *filled_in(struct arena *a, const struct json *spec,
+                                    const struct queue_loader *l, struct str ns)
+{
+    struct pod_rules own = l->rules;
+
+    own.n_limit_ranges = 0;
+    spec = pod_spec_adjust(a, spec, &own, ns);
+    return l->rules.n_limit_ranges ? pod_spec_adjust(a, spec, &l->rules, ns) : spec;
+}
+
 static void load_podset(struct arena *a, const struct json *wl, const struct queue_loader *l,
                         size_t index, struct queue_podset_spec *ps,
                         struct queue_workload_spec *out)
 {
     const struct json *o = json_at(json_path(wl, "spec", "podSets", NULL), index);
     const struct json *spec = json_path(o, "template", "spec", NULL);
-    const struct json *filled = pod_spec_adjust(a, spec, &l->rules, out->ns);
+    const struct json *filled = filled_in(a, spec, l, out->ns);
     struct str invalid = invalid_requests(a, l, out->ns, filled, index);
 
     ps->name = json_has(json_getz(o, "name")) ? json_str(json_getz(o, "name")) : S("main");
@@ -666,10 +679,17 @@ static void load_admission(struct arena *a, const struct json *wl, const struct 
 }
 
 /* Of everything whose change brings a parked workload back. */
-static uint32_t parked_digest(struct arena *a, const struct json *wl)
+static uint32_t parked_digest(struct arena *a, const struct json *wl,
+                              const struct queue_workload_spec *spec)
 {
     struct buf b = buf_in(a, 1024);
 
+    for (size_t i = 0; i < spec->n_podsets;
+         i++) /* LimitRanges and RuntimeClasses change them */
+        for (size_t k = 0; k < spec->podsets[i].n_requests; k++)
+            buf_printf(&b, "%.*s=%" PRId64 "|", STR_ARG(spec->podsets[i].requests[k].resource),
+                       spec->podsets[i].requests[k].amount);
+    buf_byte(&b, spec->flags & WL_INVALID ? '1' : '0');
     add_part(&b, json_getz(wl, "spec"));
     add_part(&b, json_get(json_path(wl, "metadata", "annotations", NULL),
                           S("kueue.x-k8s.io/priority-boost")));
@@ -718,7 +738,6 @@ void queue_load_workload(struct arena *a, const struct json *wl, const struct qu
             json_str(json_get(notes, S("kueue.x-k8s.io/workload-allowed-resource-flavors"))),
         .podsets = ps,
         .n_podsets = json_len(podsets),
-        .digest = parked_digest(a, wl),
     };
     if (out->flags & WL_RESERVED)
         out->reserved_at =
@@ -727,6 +746,7 @@ void queue_load_workload(struct arena *a, const struct json *wl, const struct qu
         out->parent = parent_of(wl);
     json_each (i, podsets)
         load_podset(a, wl, l, i, &ps[i], out);
+    out->digest = parked_digest(a, wl, out);
     load_admission(a, wl, l, out);
 }
 

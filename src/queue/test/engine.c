@@ -131,3 +131,42 @@ TEST(a_backoff_outlives_a_restart_of_its_queue)
     check_int(queue_list(b.e, &b.a, S("a"), &list), 1);
     check(list[0].is_parked);
 }
+
+/* Public report K27: what the pod gets when it is made. */
+TEST(a_limit_is_asked_for_before_a_default_is)
+{
+    static const struct {
+        const char *name, *resources;
+        int64_t want;
+    } cases[] = {
+        {"a limit is a request",      "{\"limits\":{\"cpu\":\"3\"}}",   3000},
+        {"nothing is the default",    "{}",                             1000},
+        {"a request stays a request", "{\"requests\":{\"cpu\":\"2\"}}", 2000},
+    };
+    scoped(arena_fini) struct arena a = {0};
+    const struct json *range = json_parse(
+        &a,
+        S("{\"metadata\":{\"namespace\":\"ns\"},\"spec\":{\"limits\":[{\"type\":\"Container\","
+          "\"defaultRequest\":{\"cpu\":\"1\"}}]}}"),
+        NULL, NULL);
+    const struct queue_config config = queue_config_default();
+    const struct queue_loader loader = {
+        .config = &config, .rules = {.limit_ranges = &range, .n_limit_ranges = 1}
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct queue_workload_spec spec;
+        const struct json *wl = json_parse(
+            &a,
+            str_printf(
+                &a,
+                "{\"metadata\":{\"namespace\":\"ns\"},\"spec\":{\"podSets\":[{\"count\":1,"
+                "\"template\":{\"spec\":{\"containers\":[{\"resources\":%s}]}}}]}}",
+                cases[i].resources),
+            NULL, NULL);
+        test_case(cases[i].name);
+        queue_load_workload(&a, wl, &loader, &spec);
+        check_int(spec.podsets[0].n_requests, 1);
+        check_int(spec.podsets[0].requests[0].amount, cases[i].want);
+    }
+}
