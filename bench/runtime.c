@@ -3,15 +3,10 @@
  * Prints one figure a line, `name value unit`, each beside the floor of the same machine: a
  * plain posix_spawn of the same program.
  */
-#include <fcntl.h>
 #include <ftw.h>
-#include <spawn.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "floor.h"
 #include "io/io.h"
 #include "runtime/keeper.h"
 #include "runtime/runtime.h"
@@ -19,17 +14,6 @@
 #define SERIAL 200
 #define BULK 2000
 #define IN_FLIGHT 64
-#define FLOOR_IN_FLIGHT 8
-
-extern char **environ;
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * SECOND_NS + t.tv_nsec;
-}
 
 static char dir[64], stamp[96], self[4096];
 
@@ -56,27 +40,6 @@ static int64_t read_stamp(void)
     return at;
 }
 
-static int by_size(const void *x, const void *y)
-{
-    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
-
-    return (a > b) - (a < b);
-}
-
-static double median_us(int64_t *v, size_t n)
-{
-    qsort(v, n, sizeof(*v), by_size);
-    return (double)v[n / 2] / 1e3;
-}
-
-static void spawn_plain(char **argv)
-{
-    pid_t pid;
-
-    if (posix_spawn(&pid, argv[0], NULL, NULL, argv, environ) != 0)
-        die("cannot spawn %s", argv[0]);
-}
-
 static double floor_start(void)
 {
     char *argv[] = {self, (char[]){"stamp"}, stamp, NULL};
@@ -89,20 +52,6 @@ static double floor_start(void)
         v[i] = read_stamp() - began;
     }
     return median_us(v, SERIAL);
-}
-
-static double floor_rate(void)
-{
-    char *argv[] = {(char[]){"/bin/true"}, NULL};
-    int64_t began = now_ns();
-
-    for (int started = 0, live = 0; started < BULK || live;) {
-        for (; live < FLOOR_IN_FLIGHT && started < BULK; live++, started++)
-            spawn_plain(argv);
-        waitpid(-1, NULL, 0);
-        live--;
-    }
-    return BULK / ((double)(now_ns() - began) / 1e9);
 }
 
 /* ---- under the keeper ---- */
@@ -203,7 +152,7 @@ int main(void)
     printf("%-44s %10.1f us\n", "runtime: start to first instruction, p50",
            start_us(&b, false));
     printf("%-44s %10.1f us\n", "runtime: the same with a cpu share", start_us(&b, true));
-    printf("%-44s %10.1f /s\n", "floor: true, 8 in flight", floor_rate());
+    printf("%-44s %10.1f /s\n", "floor: true, 8 in flight", floor_spawn_rate());
     printf("%-44s %10.1f /s\n", "runtime: true, 64 in flight", rate(&b, false));
     printf("%-44s %10.1f /s\n", "runtime: the same with a cpu share", rate(&b, true));
     runtime_free(b.rt);
