@@ -122,13 +122,29 @@ static void put_target(struct buf *out, const struct node *n)
 /* Chains of && and || print flat; other operators group to the left. */
 static void put_binary(struct buf *out, const struct node *n, int i)
 {
-    int left = binary_of(n->args[0]), right = binary_of(n->args[1]), level = binary[i].level;
+    int right = binary_of(n->args[1]), level = binary[i].level;
     bool is_logic = level == P_OR || level == P_AND;
 
-    (void)left;
     put(out, n->args[0], level);
     buf_add(out, str_from(binary[i].sign));
     put(out, n->args[1], is_logic && right == i ? level : level + 1);
+}
+
+static bool is_negative(const struct node *n)
+{
+    return n->kind == N_CONST && ((n->value.kind == CEL_INT && n->value.i < 0) ||
+                                  (n->value.kind == CEL_DOUBLE && signbit(n->value.d)));
+}
+
+/* Signs do not mix: what follows one is no sign of a number, and no number takes it over. */
+static void put_unary(struct buf *out, const struct node *n)
+{
+    const struct node *arg = n->args[0];
+    bool is_minus = n->name.at[0] == '-';
+    bool is_apart = is_minus ? arg->kind == N_CONST : is_negative(arg);
+
+    buf_byte(out, is_minus ? '-' : '!');
+    put(out, arg, is_apart ? P_MEMBER + 1 : P_MEMBER);
 }
 
 static void put_call(struct buf *out, const struct node *n)
@@ -149,11 +165,7 @@ static void put_call(struct buf *out, const struct node *n)
         buf_add(out, S(" : "));
         put(out, n->args[2], P_TERNARY);
     } else if (level_of(n) == P_UNARY) {
-        bool is_minus = n->name.at[0] == '-';
-        const struct node *arg = n->args[0];
-        bool is_number = arg->kind == N_CONST && is_minus;
-        buf_byte(out, is_minus ? '-' : '!');
-        put(out, arg, is_number ? P_MEMBER + 1 : P_MEMBER);
+        put_unary(out, n);
     } else if (str_eqz(n->name, "_[_]") || str_eqz(n->name, "_[?_]")) {
         put_target(out, n->args[0]);
         buf_add(out, n->name.len == 5 ? S("[?") : S("["));
@@ -191,10 +203,7 @@ static void put(struct buf *out, const struct node *n, int level)
 {
     if (n->written)
         n = n->written;
-    bool is_negative =
-        n->kind == N_CONST && ((n->value.kind == CEL_INT && n->value.i < 0) ||
-                               (n->value.kind == CEL_DOUBLE && signbit(n->value.d)));
-    bool needs = level_of(n) < level || (is_negative && level > P_MEMBER);
+    bool needs = level_of(n) < level;
 
     if (needs)
         buf_byte(out, '(');
