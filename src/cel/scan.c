@@ -80,8 +80,8 @@ static bool read_class(struct reader *r, struct step *s)
         if (c >= 128 || c == '[' || (c == ']' && is_first))
             return false;
         if (c == '\\') {
-            if (!read_escape(r, s))
-                return false;
+            if (!read_escape(r, s) || (r->i < r->p.len && r->p.at[r->i] == '-'))
+                return false; /* a range may begin with it */
             continue;
         }
         if (r->i + 1 < r->p.len && r->p.at[r->i] == '-' && r->p.at[r->i + 1] != ']') {
@@ -109,8 +109,8 @@ static bool read_counts(struct reader *r, struct step *s)
             has_digit = false;
             continue;
         }
-        if (c < '0' || c > '9')
-            return false;
+        if (c < '0' || c > '9' || (has_digit && v[has_comma] == 0))
+            return false; /* RE2 takes braces around 03 as they are */
         v[has_comma] = v[has_comma] * 10 + (uint32_t)(c - '0');
         has_digit = true;
         if (v[has_comma] > MAX_REPEAT)

@@ -40,6 +40,10 @@ TEST(scan_agrees_with_regex)
         {"^\\bnode",                          false},
         {"^[[:alpha:]]+$",                    false},
         {"^\xc3\xa4$",                        false},
+        {"^[\\.-a]$",                         false}, /* a range that begins with an escape */
+        {"^[\\d.]+$",                         true },
+        {"^a{0,03}$",                         false}, /* no count, but what it looks like */
+        {"^a{0,3}$",                          true },
     };
     scoped(arena_fini) struct arena a = arena_sized(16 << 10);
 
