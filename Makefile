@@ -3,10 +3,11 @@
 BUILD ?= build
 MESON_FLAGS ?= -Dbuildtype=release -Ddebug=true
 PREFIX ?= /usr/local
+EXECUTIONS ?= 100000000
 export BUILD
 
 .PHONY: all deps check check-quick check-format check-rooms check-unit check-e2e check-conformance \
-	check-san check-clang check-fuzz check-crash check-mutants bench hooks format install clean help
+	check-san check-clang check-fuzz check-fuzz-cel check-crash check-mutants bench hooks format install clean help
 
 all: $(BUILD)/build.ninja ## build everything; the program is build/berth
 	@ninja -C $(BUILD)
@@ -58,6 +59,9 @@ check-clang: ## the whole build by clang, warnings as errors
 
 check-fuzz: ## every parser under libFuzzer, ten seconds each
 	@scripts/check-fuzz
+
+check-fuzz-cel: $(BUILD)/build.ninja ## expressions of chance, EXECUTIONS=100000000 in all (half an hour)
+	@scripts/fuzz-chance $(EXECUTIONS) cel_random cel_broken cel_batch cel_scan
 
 check-crash: all ## kill -9 under load, 200 rounds
 	@ROUNDS=200 E2E_TIMEOUT=3600 scripts/check-e2e t/*crash*.t

@@ -1,9 +1,9 @@
 /* A text is refused with issues, or it prints to a form that parses to the same form again; its
  * value is the same with constants folded and not, and the folded run costs no more.
  */
-#include "cel/cel.h"
+#include "choose.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "cel/cel.h"
 
 static struct cel_env *make(enum cel_env_kind kind, bool no_fold)
 {
@@ -41,6 +41,7 @@ static void check_print(struct arena *a, const struct cel_env *env, struct str t
     if (!two.at && again.list.len) /* parentheses count towards the depth */
         return;
     assert(str_eq(one, two));
+    held();
 }
 
 static bool is_same(struct arena *a, struct cel_value x, struct cel_value y)
@@ -51,7 +52,7 @@ static bool is_same(struct arena *a, struct cel_value x, struct cel_value y)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct cel_env *language, *base, *unfolded;
-    scoped(arena_fini) struct arena a = arena_sized(1 << 16);
+    static struct arena a;
     struct str text = {(const char *)data, size};
     struct cel_issues issues = {.arena = &a}, others = {.arena = &a};
     struct cel_program *p, *q;
@@ -61,7 +62,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         language = make(CEL_ENV_LANGUAGE, false);
         base = make(CEL_ENV_BASE, false);
         unfolded = make(CEL_ENV_BASE, true);
+        a = arena_sized(1 << 16);
     }
+    arena_reset(&a);
     if (size > 4000)
         return 0;
     check_print(&a, language, text);
@@ -76,6 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         bool is_cut = cel_is_stop(v) || cel_is_stop(w); /* a limit may come earlier */
         assert(is_cut || is_same(&a, v, w));
         assert(is_cut || cost <= cost_unfolded);
+        held();
     }
     cel_program_free(p);
     cel_program_free(q);

@@ -1,19 +1,10 @@
 /* Selectors made by the input's bytes: a table of devices evaluated at once gives what each row
  * gives alone, bound to slots and asked of the device.
  */
+#include "choose.h"
+
 #include "cel/device.h"
 #include "value/value.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-struct bytes {
-    const uint8_t *at, *end;
-};
-
-static unsigned take(struct bytes *b, unsigned n)
-{
-    return b->at < b->end ? *b->at++ % n : 0;
-}
 
 #define N_ROWS 9
 #define A "device.attributes['d']."
@@ -108,7 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct cel_env *env;
     struct cel_env_spec spec = {.kind = CEL_ENV_DEVICE, .version = CEL_STORED};
-    scoped(arena_fini) struct arena a = arena_sized(1 << 16);
+    static struct arena a;
     struct bytes b = {data, data + size};
     const struct cel_value *columns[32];
     struct cel_device *devices[N_ROWS];
@@ -116,8 +107,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct cel_value row[32];
     uint8_t out[N_ROWS];
 
-    if (!env)
+    if (!env) {
         env = cel_env_new(&spec);
+        a = arena_sized(1 << 16);
+    }
+    arena_reset(&a);
     struct cel_program *p = make(&a, env, &b);
     size_t n = cel_program_slots(p, &slots);
     for (size_t i = 0; i < N_ROWS; i++)
@@ -138,6 +132,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         assert(match(v) == match(w) && alone.cost == bound.cost);
         if (!cel_program_needs_device(p))
             assert(out[i] == match(v));
+        held();
     }
     cel_program_free(p);
     return 0;
