@@ -27,6 +27,7 @@ void io_fini(struct io *io)
 {
     vec_fini(&io->ready);
     vec_fini(&io->running);
+    vec_fini(&io->resting);
     heap_fini(&io->timers);
 }
 
@@ -65,6 +66,13 @@ void io_later(struct io *io, io_fn *fn, void *ctx)
     vec_push(&io->ready, (struct io_task){fn, ctx});
 }
 
+void io_rest(struct io *io, io_fn *fn, void *ctx)
+{
+    if (io->resting.len == 0)
+        io->rested = 0;
+    vec_push(&io->resting, (struct io_task){fn, ctx});
+}
+
 static void take_back(io_tasks *tasks, size_t from, io_fn *fn, void *ctx)
 {
     for (size_t i = from; i < tasks->len; i++)
@@ -76,6 +84,16 @@ void io_later_cancel(struct io *io, io_fn *fn, void *ctx)
 {
     take_back(&io->running, io->running_at, fn, ctx);
     take_back(&io->ready, 0, fn, ctx);
+    take_back(&io->resting, 0, fn, ctx);
+}
+
+static void end_rest(struct io *io)
+{
+    if (io->resting.len == 0 || (io->ready.len && ++io->rested < IO_REST_TURNS))
+        return;
+    vec_each (i, &io->resting)
+        vec_push(&io->ready, io->resting.at[i]);
+    vec_clear(&io->resting);
 }
 
 void io_run_ready(struct io *io)
@@ -91,6 +109,7 @@ void io_run_ready(struct io *io)
     }
     vec_clear(&io->running);
     io->running_at = 0;
+    end_rest(io);
 }
 
 /* ---- clock and chance ---- */

@@ -51,7 +51,11 @@ void io_random_bytes(struct io *io, void *out, size_t n);
 /* Calls fn(ctx) on a later turn. Calls with one ctx keep their order; a simulation may reorder
  * those of different ctx. */
 void io_later(struct io *io, io_fn *fn, void *ctx);
-/* Takes back every io_later(fn, ctx) that has not run. */
+/* The same, but when nothing else is ready; at the latest after IO_REST_TURNS turns. For work
+ * that gains from what is still on its way, as a commit does. */
+#define IO_REST_TURNS 4
+void io_rest(struct io *io, io_fn *fn, void *ctx);
+/* Takes back every io_later(fn, ctx) and io_rest(fn, ctx) that has not run. */
 void io_later_cancel(struct io *io, io_fn *fn, void *ctx);
 
 struct io_timer;

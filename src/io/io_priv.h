@@ -63,6 +63,8 @@ struct io {
     io_tasks ready;   /* for the next turn */
     io_tasks running; /* this turn's, from running_at on */
     size_t running_at;
+    io_tasks resting; /* until nothing is ready */
+    size_t rested;    /* for so many turns */
     HEAP(struct io_timer *) timers;
 };
 

@@ -74,7 +74,7 @@ static bool sim_turn(struct io *io, bool wait)
 {
     struct sim *s = (struct sim *)io;
 
-    if (io->ready.len) {
+    if (io->ready.len || io->resting.len) {
         shuffle(s, &io->ready);
         bool timers_first = random_next(&s->random) & 1;
         if (timers_first)

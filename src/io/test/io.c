@@ -90,6 +90,46 @@ TEST(io_later)
     in_both(laters);
 }
 
+/* A task that brings the next one, so that something is ready for n turns. */
+static void note_and_go_on(void *ctx)
+{
+    struct who *who = ctx;
+
+    note(ctx);
+    if (--who->w->n > 0)
+        io_later(who->w->io, note_and_go_on, who);
+}
+
+static void rests(struct world *w)
+{
+    struct who a = {w, "a", NULL}, r = {w, "r", NULL};
+
+    w->n = 2;
+    io_rest(w->io, note, &r);
+    io_later(w->io, note_and_go_on, &a);
+    io_run(w->io);
+    check_log(w, "a a r");
+
+    /* It is not kept waiting for ever: with the fourth turn it is ready. */
+    w->n = 10;
+    io_rest(w->io, note, &r);
+    io_later(w->io, note_and_go_on, &a);
+    io_run(w->io);
+    struct str log = str_trim(buf_str(&w->log));
+    check(str_starts(log, S("a a a a ")) && !str_ends(log, S("r")) && str_has(log, S("r")));
+    buf_clear(&w->log);
+
+    io_rest(w->io, note, &r);
+    io_later_cancel(w->io, note, &r);
+    io_run(w->io);
+    check_log(w, "");
+}
+
+TEST(io_rest)
+{
+    in_both(rests);
+}
+
 static void set_again(void *ctx)
 {
     struct who *who = ctx;
