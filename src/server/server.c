@@ -50,7 +50,7 @@ struct server *server_new(struct io *io, const struct server_config *config)
 {
     struct server *s = server_alloc(io, config);
 
-    s->store = store_memory_new(io);
+    s->store = store_memory_new(io, config->commit);
     s->owns_store = true;
     authz_start(s);
     return s;

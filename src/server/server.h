@@ -62,6 +62,7 @@ struct server_config {
     /* Whose token that is: fills name, uid, groups; the strs live as long as the server. */
     bool (*token)(void *ctx, struct str token, struct server_user *fill);
     void *users_ctx;
+    struct span commit;   /* how long a commit of server_new()'s store takes; 0: no time */
     uint32_t starter_uid; /* started berth: an administrator by the socket, as root is */
 };
 

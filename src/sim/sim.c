@@ -169,7 +169,7 @@ struct sim *sim_new(const struct sim_config *config, struct err *err)
     if (!s->digest || !EVP_DigestInit_ex(s->digest, EVP_sha256(), NULL))
         die("no digest can be made");
     s->io = io_sim_new(config->seed, at);
-    s->server = server_new(s->io, &(struct server_config){0});
+    s->server = server_new(s->io, &(struct server_config){.commit = config->commit});
     server_tap(s->server, tap, s);
     if (start(s, config, err) < 0 ||
         (config->has_defaults && make_defaults(s, config->hollow_nodes, err) < 0)) {

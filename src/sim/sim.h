@@ -17,6 +17,7 @@ struct sim_config {
     struct instant start;   /* 0: 2026-01-01T00:00:00Z */
     int hollow_nodes;       /* made at the start */
     bool has_defaults;      /* flavor and queues named `default`, sized to the hollow nodes */
+    struct span commit;     /* how long the store takes to make a write last; 0: no time */
     struct str controllers; /* as `berth up --controllers` */
 };
 

@@ -23,7 +23,7 @@ struct sqlite_store {
     int lock;
     uint32_t epoch;      /* writes of older ones fail */
     uint32_t n_kinds;    /* the highest id given in table kind */
-    struct write *batch; /* of this turn, in order */
+    struct write *batch; /* not sent yet, in order */
     struct write **batch_end;
     bool is_sending; /* the batch goes to the writer on a later turn */
     bool is_failing; /* the last commit failed */
@@ -205,7 +205,7 @@ static void send_batch(void *ctx)
         writer_send(q->writer, first);
 }
 
-/* Collects the puts of one turn, so that they share a commit. */
+/* Collects puts until nothing else is ready, so that they share a commit. */
 static void send(struct store *s, struct op *op)
 {
     struct sqlite_store *q = container_of(s, struct sqlite_store, store);
@@ -228,7 +228,7 @@ static void send(struct store *s, struct op *op)
     *q->batch_end = w;
     q->batch_end = &w->next;
     if (!q->is_sending)
-        io_later(s->io, send_batch, q);
+        io_rest(s->io, send_batch, q);
     q->is_sending = true;
 }
 

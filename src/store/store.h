@@ -30,8 +30,9 @@ struct store;
 
 /* ---- opening ---- */
 
-/* Nothing outlives the process; puts become visible on the next turn. Works on simulated io. */
-struct store *store_memory_new(struct io *io);
+/* Nothing outlives the process; puts become visible on the next turn. Works on simulated io.
+ * `commit`: how long a commit takes, one at a time, as on a disk; 0: no time. */
+struct store *store_memory_new(struct io *io, struct span commit);
 
 /* The kind whose object_kind_name() that is, or NULL: its objects wait for store_adopt(). */
 typedef const struct kind *store_kind_fn(void *ctx, struct str name);

@@ -51,7 +51,7 @@ static struct world *world_new(bool on_disk)
 
     if (!on_disk) {
         w->io = io_sim_new(1, (struct instant){SECOND_NS});
-        w->store = store_memory_new(w->io);
+        w->store = store_memory_new(w->io, (struct span){0});
         return w;
     }
     snprintf(w->dir, sizeof(w->dir), "/tmp/berth-store-XXXXXX");
