@@ -1,7 +1,8 @@
 /* queue.c - what a scheduling decision costs, with many waiting and many running
  *
  * Prints one figure a line, `name value unit`; times are of the processor, the smallest of
- * several rounds.
+ * several rounds. `bench-queue rows` lists what `bench-queue count ROW` runs once, so that
+ * scripts/bench can count the instructions of its decisions.
  */
 #include "queue/queue.h"
 #include "measure.h"
@@ -89,58 +90,92 @@ static void add_workload(struct queue_engine *e, const struct want *w)
     queue_put_workload(e, &spec, NOW);
 }
 
+static void add_many(struct queue_engine *e, size_t from, size_t to, size_t shapes)
+{
+    for (size_t i = from; i < to; i++)
+        add_workload(e, &(struct want){S("q"), 100 + (int64_t)(i % shapes), 0, false, i});
+}
+
 /* Cycles over one queue; each looks at one head. */
-static double per_decision(struct queue_engine *e, size_t cycles)
+static size_t decide(struct queue_engine *e, size_t cycles)
 {
     struct arena a = arena_sized(64 << 10);
+    size_t n = 0;
+
+    for (size_t i = 0; i < cycles; i++) {
+        arena_reset(&a);
+        n += queue_cycle(e, &a, NOW).len;
+    }
+    arena_fini(&a);
+    return n;
+}
+
+static double per_decision(struct queue_engine *e, size_t cycles)
+{
     double best = 1e18;
 
     for (int round = 0; round < 5; round++) {
         double start = cpu_ns();
-        size_t n = 0;
-        for (size_t i = 0; i < cycles; i++) {
-            arena_reset(&a);
-            n += queue_cycle(e, &a, NOW).len;
-        }
+        size_t n = decide(e, cycles);
         if (n)
             best = MIN(best, (cpu_ns() - start) / (double)n / 1000);
     }
-    arena_fini(&a);
     return best;
+}
+
+static struct queue_engine *with_pending(int64_t quota, size_t pending, size_t shapes)
+{
+    struct queue_config config = queue_config_default();
+    struct queue_engine *e = engine(&config);
+
+    add_cq(e, S("q"), S(""), quota, false);
+    add_many(e, 0, pending, shapes);
+    return e;
 }
 
 static void admit(size_t pending, size_t cycles)
 {
-    struct queue_config config = queue_config_default();
-    size_t before = heap_used();
-    struct queue_engine *e = engine(&config);
+    struct queue_engine *e = with_pending(INT64_C(1) << 50, 0, 1);
     char name[64];
 
-    add_cq(e, S("q"), S(""), INT64_C(1) << 50, false);
     double start = cpu_ns();
-    for (size_t i = 0; i < pending; i++)
-        add_workload(e, &(struct want){S("q"), 100 + (int64_t)(i % SHAPES), 0, false, i});
+    add_many(e, 0, pending, SHAPES);
     double put = (cpu_ns() - start) / (double)pending / 1000;
-    double bytes = (double)(heap_used() - before) / (double)pending;
     snprintf(name, sizeof(name), "admit, %zu pending", pending);
     tell(name, per_decision(e, cycles), "us");
     snprintf(name, sizeof(name), "a new workload, %zu pending", pending);
     tell(name, put, "us");
-    snprintf(name, sizeof(name), "memory of one of %zu pending", pending);
-    tell(name, bytes, "bytes");
+    queue_free(e);
+}
+
+/* What each further workload takes. The engine itself, and the first of each shape, do not
+ * count where shapes are few. */
+static void memory(size_t pending, size_t shapes)
+{
+    size_t first = shapes < pending ? shapes : 0;
+    struct queue_engine *e = with_pending(10, first, shapes);
+    size_t before = heap_used();
+    struct instant later;
+    char name[64];
+
+    add_many(e, first, pending, shapes);
+    snprintf(name, sizeof(name), "memory of one of %zu pending, %zu shapes", pending, shapes);
+    tell(name, (double)(heap_used() - before) / (double)(pending - first), "bytes");
+    if (shapes == pending) {
+        while (queue_has_heads(e, NOW, &later))
+            decide(e, 1);
+        tell("and once it was refused", (double)(heap_used() - before) / (double)pending,
+             "bytes");
+    }
     queue_free(e);
 }
 
 /* Every workload has a shape of its own and never fits: each is judged once and parked. */
 static void refuse(size_t pending, size_t cycles)
 {
-    struct queue_config config = queue_config_default();
-    struct queue_engine *e = engine(&config);
+    struct queue_engine *e = with_pending(10, pending, pending);
     char name[64];
 
-    add_cq(e, S("q"), S(""), 10, false);
-    for (size_t i = 0; i < pending; i++)
-        add_workload(e, &(struct want){S("q"), 100 + (int64_t)i, 0, false, i});
     snprintf(name, sizeof(name), "refuse, %zu pending of as many shapes", pending);
     tell(name, per_decision(e, cycles), "us");
     queue_free(e);
@@ -243,11 +278,47 @@ static void wake(size_t parked)
     queue_free(e);
 }
 
-int main(void)
+/* ---- what is counted ---- */
+
+static const struct row {
+    const char *name;
+    int64_t quota;
+    size_t pending, shapes, decisions;
+} rows[] = {
+    {"admit, 1000 pending",                     INT64_C(1) << 50, 1000,   SHAPES, 800  },
+    {"admit, 100000 pending",                   INT64_C(1) << 50, 100000, SHAPES, 10000},
+    {"refuse, 10000 pending of as many shapes", 10,               10000,  10000,  5000 },
+};
+
+static int count(const char *name)
 {
+    for (size_t i = 0; i < countof(rows); i++) {
+        const struct row *r = &rows[i];
+        if (strcmp(r->name, name) != 0)
+            continue;
+        struct queue_engine *e = with_pending(r->quota, r->pending, r->shapes);
+        printf("%zu\n", decide(e, r->decisions));
+        queue_free(e);
+        return 0;
+    }
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3 && strcmp(argv[1], "count") == 0)
+        return count(argv[2]);
+    for (size_t i = 0; argc == 2 && i < countof(rows); i++)
+        puts(rows[i].name);
+    if (argc > 1)
+        return 0;
     admit(1000, 150);
     admit(100000, 15000);
     admit(1000000, 100000);
+    memory(1000, SHAPES);
+    memory(100000, SHAPES);
+    memory(1000000, SHAPES);
+    memory(10000, 10000);
     refuse(10000, 1500);
     many_queues(1000, 20);
     preempt(10000);

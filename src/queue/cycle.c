@@ -98,7 +98,7 @@ static bool is_refused(struct cycle *c, struct entry *x)
         refuse(c, x, QUEUE_MISCONFIGURED, CAUSE_NAMESPACE, S(""));
         x->requeue = REQUEUE_NAMESPACE;
     } else if (wl_flags(x->wl) & WL_INVALID) {
-        refuse(c, x, QUEUE_MISCONFIGURED, CAUSE_INVALID_REQUESTS, x->wl->extra->invalid_text);
+        refuse(c, x, QUEUE_MISCONFIGURED, CAUSE_INVALID_REQUESTS, wl_texts(x->wl).invalid);
     } else {
         return false;
     }
@@ -120,11 +120,11 @@ bool progress_outdated(const struct queue_engine *e, const struct wl_progress *p
 /* The older slice of an elastic job that it replaces, if that holds quota. */
 static struct queue_wl *replaced_slice(struct cycle *c, const struct queue_wl *wl)
 {
-    struct queue_wl *old;
+    struct str replaces = wl_texts(wl).replaces;
 
-    if (!wl->extra || !wl->extra->replaces.len || !gate(c->e, QUEUE_GATE_ELASTIC))
+    if (!replaces.len || !gate(c->e, QUEUE_GATE_ELASTIC))
         return NULL;
-    old = wl_find(c->e, wl->extra->replaces);
+    struct queue_wl *old = wl_find(c->e, replaces);
     return old && old->extra && old->extra->holds ? old : NULL;
 }
 

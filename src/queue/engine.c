@@ -270,14 +270,15 @@ size_t queue_in_order(struct queue_engine *e, struct arena *a, struct queue_cq *
 static void view_reason(struct arena *a, const struct queue_cq *cq, const struct queue_wl *wl,
                         struct queue_pending *p)
 {
-    const struct wl_extra *x = wl->extra;
+    const struct wl_answer *last = wl->extra ? wl->extra->answer : NULL;
     enum queue_reason shape = pending_shape_reason(cq, wl->group->shape->class);
 
-    if (x && x->reason) {
-        p->reason = x->reason;
-        p->causes = x->causes;
-        p->n_causes = x->n_causes;
-        p->message = queue_message(a, x->outcome, x->causes, x->n_causes, x->n_victims);
+    if (last && last->reason) {
+        p->reason = last->reason;
+        p->causes = last->causes;
+        p->n_causes = last->n_causes;
+        p->message =
+            queue_message(a, last->outcome, last->causes, last->n_causes, last->n_victims);
     } else if (p->is_parked && shape) {
         struct queue_cause c = {.code = CAUSE_SAME_SHAPE};
         p->reason = shape;

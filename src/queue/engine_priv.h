@@ -172,8 +172,6 @@ struct queue_shape {
     struct shape_podset *podsets;
     size_t n_podsets;
     struct str allowed_flavors;
-    /* which flavors of a ClusterQueue its podsets tolerate: see flavor.c */
-    bool is_plain; /* no selectors, affinity or topology: only taints can keep it out */
 };
 
 struct wl_heap {
@@ -211,33 +209,36 @@ struct held_podset {
     struct held_use *uses;
 };
 
-/* What only some workloads have. */
-struct wl_extra {
-    struct arena arena; /* texts */
-    /* quota */
-    struct queue_cq *holds; /* NULL: uses none */
-    uint32_t holder_slot;
-    VEC(struct quota_amount) usage;
-    struct held_podset *held; /* one block, with its uses and names */
-    size_t n_held;
-    struct instant reserved_at, requeue_at;
-    uint32_t flags;
-    bool is_assumed, was_asked; /* admitted by us, not seen written; asked to go */
-    bool is_taken;              /* preempted in the running cycle */
-    /* second pass */
-    bool is_prequeued, is_ready;
-    uint32_t iteration;
-    struct instant due;
-    /* scan progress */
-    struct wl_progress *progress;
-    struct str replaces, parent, invalid_text;
-    /* the last answer */
+struct wl_texts {
+    struct str replaces, parent, invalid;
+};
+
+/* What the last cycle that looked at it said; one block, with the causes' texts behind it. */
+struct wl_answer {
     enum queue_reason reason;
     enum queue_outcome outcome;
-    struct queue_cause *causes;
-    size_t n_causes;
-    uint32_t n_victims;
-    struct arena answer_arena;
+    uint32_t n_victims, n_causes;
+    struct queue_cause causes[];
+};
+
+/* What only some workloads have. 112 bytes. */
+struct wl_extra {
+    /* quota */
+    struct queue_cq *holds; /* NULL: uses none */
+    VEC(struct quota_amount) usage;
+    struct held_podset *held; /* one block, with its uses and names */
+    uint32_t n_held, holder_slot;
+    struct instant reserved_at, requeue_at;
+    uint32_t flags;
+    /* second pass */
+    uint32_t iteration;
+    struct instant due;
+    struct wl_progress *progress; /* of scans over flavors */
+    struct wl_texts *texts;       /* NULL where it has none; one block */
+    struct wl_answer *answer;     /* NULL: not looked at yet */
+    bool is_prequeued, is_ready;
+    bool is_assumed, was_asked; /* admitted by us, not seen written; asked to go */
+    bool is_taken;              /* preempted in the running cycle */
 };
 
 struct wl_progress {
@@ -319,7 +320,6 @@ static inline struct str wl_name(const struct queue_wl *wl)
 struct str wl_key(struct arena *a, const struct queue_wl *wl);
 /* Order of UIDs as strings. */
 int wl_uid_cmp(const struct queue_wl *a, const struct queue_wl *b);
-struct str wl_uid(struct arena *a, const struct queue_wl *wl);
 static inline struct queue_cq *wl_cq(const struct queue_wl *wl)
 {
     return wl->group->lq->cq;
@@ -327,6 +327,11 @@ static inline struct queue_cq *wl_cq(const struct queue_wl *wl)
 static inline uint32_t wl_flags(const struct queue_wl *wl)
 {
     return wl->extra ? wl->extra->flags : 0;
+}
+/* All empty where it has none. */
+static inline struct wl_texts wl_texts(const struct queue_wl *wl)
+{
+    return wl->extra && wl->extra->texts ? *wl->extra->texts : (struct wl_texts){0};
 }
 
 /* The shape of a spec, counted; its requests are kept in it. */

@@ -92,7 +92,7 @@ static void wl_down(const struct queue_cq *cq, struct wl_heap *h, uint32_t i)
 static void wl_insert(const struct queue_cq *cq, struct wl_heap *h, struct queue_wl *wl)
 {
     if (h->len == h->cap) {
-        h->cap = h->cap ? h->cap + h->cap / 2 : 4;
+        h->cap = h->cap ? h->cap + h->cap / 2 + 1 : 1;
         h->at = mem_grow(h->at, size_mul(h->cap, sizeof(*h->at)));
     }
     h->at[h->len] = wl;
@@ -403,6 +403,8 @@ void pending_push(struct queue_engine *e, struct queue_wl *wl, bool is_parked)
     if (cq && cq->inflight == wl)
         cq->inflight = NULL;
     wl->state = WL_WAITING;
+    if (is_parked && !active_of(g)->len && !parked_of(g)->cap)
+        g->active = !g->active; /* one heap is enough for most groups */
     wl->heap = (uint8_t)(is_parked ? !g->active : g->active);
     wl_insert(cq, &g->heaps[wl->heap], wl);
     lq->pending++;

@@ -132,25 +132,40 @@ static void view_causes(struct arena *a, const struct entry *x, struct queue_dec
     d->causes = out;
 }
 
+static void keep_text(char **at, struct str *s)
+{
+    if (s->len)
+        s->at = memcpy(*at, s->at, s->len);
+    *at += s->len;
+}
+
 /* Remembers the answer for those who ask later. */
 static void remember(struct entry *x, const struct queue_decision *d)
 {
-    struct wl_extra *extra;
+    struct wl_answer *last;
+    size_t size = sizeof(*last) + size_mul(d->n_causes, sizeof(*d->causes));
 
     if (d->outcome == OUTCOME_ADMITTED) {
-        if (x->wl->extra)
-            x->wl->extra->reason = QUEUE_NONE;
+        if (x->wl->extra) {
+            free(x->wl->extra->answer);
+            x->wl->extra->answer = NULL;
+        }
         return;
     }
-    extra = wl_extra(x->wl);
-    arena_reset(&extra->answer_arena);
-    extra->reason = d->reason;
-    extra->outcome = d->outcome;
-    extra->n_causes = d->n_causes;
-    extra->causes = arena_array(&extra->answer_arena, struct queue_cause, d->n_causes);
     for (size_t i = 0; i < d->n_causes; i++)
-        extra->causes[i] = copy_cause(&extra->answer_arena, &d->causes[i]);
-    extra->n_victims = (uint32_t)d->n_victims;
+        size += d->causes[i].podset.len + d->causes[i].detail.len;
+    struct wl_extra *extra = wl_extra(x->wl);
+    extra->answer = last = mem_grow(extra->answer, size);
+    last->reason = d->reason;
+    last->outcome = d->outcome;
+    last->n_victims = (uint32_t)d->n_victims;
+    last->n_causes = (uint32_t)d->n_causes;
+    char *text = (char *)(last->causes + d->n_causes);
+    for (size_t i = 0; i < d->n_causes; i++) {
+        last->causes[i] = d->causes[i];
+        keep_text(&text, &last->causes[i].podset);
+        keep_text(&text, &last->causes[i].detail);
+    }
 }
 
 /* ---- the plan ---- */

@@ -36,15 +36,15 @@ static size_t entry_rank(struct queue_engine *e, const struct entry *x)
 
 struct queue_wl *variant_sibling(struct queue_engine *e, const struct entry *x, bool is_better)
 {
-    size_t own;
+    struct str parent = wl_texts(x->wl).parent;
 
-    if (!gate(e, QUEUE_GATE_CONCURRENT_ADMISSION) || !x->wl->extra || !x->wl->extra->parent.len)
+    if (!gate(e, QUEUE_GATE_CONCURRENT_ADMISSION) || !parent.len)
         return NULL;
-    own = entry_rank(e, x);
+    size_t own = entry_rank(e, x);
     vec_each (i, &x->cq->holders) {
         struct queue_wl *wl = x->cq->holders.at[i].wl;
-        if (wl == x->wl || wl->group->lq->ns_record != x->wl->group->lq->ns_record ||
-            !str_eq(wl->extra->parent, x->wl->extra->parent) || !wl->extra->usage.len)
+        if (wl == x->wl || !str_eq(wl->group->lq->ns, x->wl->group->lq->ns) ||
+            !str_eq(wl_texts(wl).parent, parent) || !wl->extra->usage.len)
             continue;
         size_t rank = rank_of(x->cq, QUOTA_FLAVOR(wl->extra->usage.at[0].fr));
         if (is_better ? rank < own : rank > own)

@@ -400,12 +400,11 @@ static void look_ahead(struct trial *t, struct queue_why *why, struct queue_cq *
 /* What its last judgement said, where the present one would be yes. */
 static void keep_answer(struct trial *t, struct queue_why *why)
 {
-    const struct wl_extra *x = t->wl->extra;
-    struct queue_cause *at;
+    const struct wl_answer *x = t->wl->extra ? t->wl->extra->answer : NULL;
 
     if (!x || !x->reason)
         return;
-    at = arena_array(t->a, struct queue_cause, x->n_causes);
+    struct queue_cause *at = arena_array(t->a, struct queue_cause, x->n_causes);
     for (size_t i = 0; i < x->n_causes; i++) {
         at[i] = x->causes[i];
         at[i].podset = str_copy(t->a, at[i].podset);

@@ -5,7 +5,10 @@
  */
 #include "queue/engine_priv.h"
 
-#define SLAB_SIZE ((size_t)256 << 10)
+#define SLAB_MIN ((size_t)4 << 10)
+#define SLAB_MAX ((size_t)256 << 10)
+#define SLAB_SHARE 16 /* a new slab is this part of what there is: little of it stands empty   \
+                       */
 #define SLAB_STEP 8
 
 struct slab {
@@ -27,12 +30,13 @@ static void *slab_alloc(struct queue_engine *e, size_t size)
     }
     size = class * SLAB_STEP;
     if ((size_t)(e->slab_end - e->slab_at) < size) {
-        struct slab *s = mem_alloc(SLAB_SIZE);
+        size_t room = MIN(MAX(e->slab_total / SLAB_SHARE, SLAB_MIN), SLAB_MAX);
+        struct slab *s = mem_alloc(room);
         s->next = e->slabs;
         e->slabs = s;
         e->slab_at = (char *)(s + 1);
-        e->slab_end = (char *)s + SLAB_SIZE;
-        e->slab_total += SLAB_SIZE;
+        e->slab_end = (char *)s + room;
+        e->slab_total += room;
     }
     p = e->slab_at;
     e->slab_at += size;
@@ -107,12 +111,6 @@ static struct str uid_text(const struct queue_wl *wl, char room[UUID_TEXT])
         return str_of(wl->text + wl->name_len, wl->uid_len);
     uuid_unpack(wl->text + wl->name_len, room);
     return str_of(room, UUID_TEXT);
-}
-
-struct str wl_uid(struct arena *a, const struct queue_wl *wl)
-{
-    char room[UUID_TEXT];
-    return str_copy(a, uid_text(wl, room));
 }
 
 int wl_uid_cmp(const struct queue_wl *a, const struct queue_wl *b)
@@ -244,17 +242,22 @@ void wl_extra_free(struct queue_wl *wl)
     vec_fini(&x->usage);
     free(x->held);
     free(x->progress);
-    arena_fini(&x->arena);
-    arena_fini(&x->answer_arena);
+    free(x->texts);
+    free(x->answer);
     free(x);
     wl->extra = NULL;
 }
 
 /* ---- shapes ---- */
 
+/* Seven bits a byte, the last byte below 128: numbers here are mostly small. */
 static void add_i64(struct buf *b, int64_t v)
 {
-    buf_add(b, str_of((const char *)&v, sizeof(v)));
+    uint64_t left = (uint64_t)v;
+
+    for (; left > 127; left >>= 7)
+        buf_byte(b, (char)(left | 128));
+    buf_byte(b, (char)left);
 }
 
 static void add_str(struct buf *b, struct str s)
@@ -349,15 +352,26 @@ static void copy_podset(struct queue_engine *e, struct arena *a, struct shape_po
     }
 }
 
-static bool is_plain(const struct queue_workload_spec *spec)
+static size_t strs_room(const struct str *s, size_t n)
 {
+    size_t room = size_mul(n, sizeof(*s));
+
+    for (size_t i = 0; i < n; i++)
+        room += s[i].len;
+    return room;
+}
+
+/* What the shape's arena will hold, rare things aside: they may take a second block. */
+static size_t shape_room(const struct queue_workload_spec *spec, struct str key)
+{
+    size_t room = key.len + size_mul(spec->n_podsets, sizeof(struct shape_podset));
+
     for (size_t i = 0; i < spec->n_podsets; i++) {
         const struct queue_podset_spec *ps = &spec->podsets[i];
-        if (ps->node_selector.len || ps->has_affinity || ps->topology.is_explicit ||
-            ps->topology.group.len)
-            return false;
+        room += strs_room(&ps->name, 1) + strs_room(ps->raw_resources, ps->n_raw_resources) +
+                size_mul(ps->n_requests, sizeof(struct shape_request));
     }
-    return !spec->allowed_flavors.len;
+    return room;
 }
 
 struct queue_shape *shape_get(struct queue_engine *e, const struct queue_workload_spec *spec)
@@ -374,7 +388,7 @@ struct queue_shape *shape_get(struct queue_engine *e, const struct queue_workloa
     struct queue_shape *s = mem_zero(1, sizeof(*s));
     s->refs = 1;
     s->id = ++e->next_shape;
-    s->arena = arena_sized(512);
+    s->arena = arena_sized(shape_room(spec, key));
     s->key = str_copy(&s->arena, key);
     s->priority = spec->priority;
     s->allowed_flavors = str_copy(&s->arena, spec->allowed_flavors);
@@ -386,7 +400,6 @@ struct queue_shape *shape_get(struct queue_engine *e, const struct queue_workloa
     s->podsets = arena_array(&s->arena, struct shape_podset, spec->n_podsets);
     for (size_t i = 0; i < spec->n_podsets; i++)
         copy_podset(e, &s->arena, &s->podsets[i], &spec->podsets[i]);
-    s->is_plain = is_plain(spec);
     *map_put(&e->shapes, s->key) = s;
     return s;
 }

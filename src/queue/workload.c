@@ -116,7 +116,7 @@ void wl_set_held(struct wl_extra *x, const struct held_podset *podsets, size_t n
 
     free(x->held);
     x->held = NULL;
-    x->n_held = n;
+    x->n_held = (uint32_t)n;
     vec_clear(&x->usage);
     if (!n)
         return;
@@ -162,9 +162,29 @@ static void set_held_from(struct queue_engine *e, struct wl_extra *x,
     wl_set_held(x, at, spec->n_admission);
 }
 
-static struct str keep(struct arena *a, struct str s)
+static struct str keep(char **at, struct str s)
 {
-    return s.len ? str_copy(a, s) : S("");
+    struct str kept = {*at, s.len};
+
+    if (s.len)
+        memcpy(*at, s.at, s.len);
+    *at += s.len;
+    return kept;
+}
+
+static void set_texts(struct wl_extra *x, const struct queue_workload_spec *spec)
+{
+    size_t len = spec->replaces.len + spec->parent.len + spec->invalid_text.len;
+
+    free(x->texts);
+    x->texts = NULL;
+    if (!len)
+        return;
+    x->texts = mem_alloc(sizeof(*x->texts) + len);
+    char *at = (char *)(x->texts + 1);
+    x->texts->replaces = keep(&at, spec->replaces);
+    x->texts->parent = keep(&at, spec->parent);
+    x->texts->invalid = keep(&at, spec->invalid_text);
 }
 
 /* What of the spec goes into the extra; the usage too. */
@@ -173,13 +193,10 @@ static void set_extra(struct queue_engine *e, struct queue_wl *wl,
 {
     struct wl_extra *x = wl_extra(wl);
 
-    arena_reset(&x->arena);
     x->flags = spec->flags;
     x->requeue_at = spec->requeue_at;
     x->reserved_at = spec->reserved_at;
-    x->replaces = keep(&x->arena, spec->replaces);
-    x->parent = keep(&x->arena, spec->parent);
-    x->invalid_text = keep(&x->arena, spec->invalid_text);
+    set_texts(x, spec);
     set_held_from(e, x, spec);
 }
 
