@@ -616,7 +616,7 @@ void queue_delete_cq(struct queue_engine *e, struct str name)
     cq->n_groups = cq->n_frs = 0;
     arena_reset(&cq->arena);
     quota_set_limits(&cq->node, NULL, 0);
-    vec_clear(&cq->bulk);
+    pending_forget_shapes(cq);
     if (old) {
         quota_set_parent(&cq->node, NULL);
         cohort_release(e, old);

@@ -90,7 +90,7 @@ static void free_queues(struct queue_engine *e)
         vec_fini(&cq->lqs);
         vec_fini(&cq->heap);
         vec_fini(&cq->parked);
-        vec_fini(&cq->bulk);
+        free(cq->bulk.at);
         free(cq);
     }
 }

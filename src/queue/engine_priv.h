@@ -91,6 +91,15 @@ struct cq_holder {
     bool is_removed; /* taken out of the tree for a moment */
 };
 
+/* Shapes that were parked as a whole since the last flush: open addressing by their class. */
+struct bulk {
+    struct bulk_entry {
+        uint64_t class; /* 0: free */
+        enum queue_reason reason;
+    } * at;
+    uint32_t len, cap; /* cap is a power of two or 0 */
+};
+
 struct queue_cq {
     struct quota_node node; /* first; a leaf */
     struct str name;
@@ -111,17 +120,14 @@ struct queue_cq {
     VEC(struct queue_lq *) lqs;       /* that point here, existing or not */
     VEC(struct queue_group *) heap;   /* groups with active members, best first */
     VEC(struct queue_group *) parked; /* groups with parked members */
-    VEC(struct bulk {
-        uint64_t shape;
-        enum queue_reason reason;
-    })
-    bulk;                      /* shapes parked as a whole since the last flush */
+    struct bulk bulk;
     struct queue_wl *inflight; /* popped, not yet requeued */
     uint32_t n_active, n_parked;
     int64_t pop_cycle, flush_cycle;
     /* the workload that waits for its preemptions */
     struct queue_wl *preemptor;
     bool is_sticky, wants_flush;
+    bool is_waking; /* the heap is out of order until all of them stand in it */
     uint32_t preemptor_generation;
     uint32_t ready_slot;          /* in e->ready, or UINT32_MAX */
     uint32_t scratch;             /* an index of the function that runs */
@@ -429,7 +435,9 @@ bool pending_may_run(const struct queue_wl *wl, struct instant now);
 size_t pending_park_shape(struct queue_engine *e, struct queue_cq *cq,
                           const struct queue_shape *shape, enum queue_reason reason);
 /* The reason its shape was parked for, or QUEUE_NONE. */
-enum queue_reason pending_shape_reason(const struct queue_cq *cq, uint64_t shape);
+enum queue_reason pending_shape_reason(const struct queue_cq *cq, uint64_t class);
+/* No shape counts as refused any more. */
+void pending_forget_shapes(struct queue_cq *cq);
 /* Wakes what may be woken; how many moved. */
 size_t pending_flush(struct queue_engine *e, struct queue_cq *cq, struct instant now);
 /* The same for a whole tree. */

@@ -7,7 +7,10 @@
 #include "queue/engine_priv.h"
 
 #define NOWHERE UINT32_MAX
-#define ARITY 4 /* children of a heap's element: a wide heap touches fewer cache lines */
+#define MANY_GROUPS                                                                            \
+    16 /* woken at once: one pass over the heap is cheaper than a place for each */
+#define BULK_KEPT 64 /* entries whose room stays when they are forgotten */
+#define ARITY 4      /* children of a heap's element: a wide heap touches fewer cache lines */
 
 bool cq_uses_afs(const struct queue_engine *e, const struct queue_cq *cq)
 {
@@ -194,12 +197,15 @@ static void group_sync(struct queue_engine *e, struct queue_group *g)
     bool in_heap = g->heap_slot != NOWHERE, in_parked = g->parked_slot != NOWHERE;
     bool wants_heap = cq && active_of(g)->len, wants_parked = cq && parked_of(g)->len;
 
-    if (wants_heap && !in_heap) {
-        vec_push(&cq->heap, g);
-        group_up(cq, (uint32_t)cq->heap.len - 1);
-    } else if (wants_heap) {
-        group_up(cq, g->heap_slot);
-        group_down(cq, g->heap_slot);
+    if (wants_heap) {
+        if (!in_heap) {
+            vec_push(&cq->heap, g);
+            group_set(cq, (uint32_t)cq->heap.len - 1, g);
+        }
+        if (!cq->is_waking) { /* else the whole heap is put in order at the end */
+            group_up(cq, g->heap_slot);
+            group_down(cq, g->heap_slot);
+        }
     } else if (in_heap) {
         uint32_t slot = g->heap_slot;
         struct queue_cq *from = g->lq->cq;
@@ -214,6 +220,7 @@ static void group_sync(struct queue_engine *e, struct queue_group *g)
     if (wants_parked && !in_parked) {
         g->parked_slot = (uint32_t)cq->parked.len;
         vec_push(&cq->parked, g);
+        quota_stir(&cq->node);
     } else if (in_parked && !wants_parked) {
         struct queue_cq *from = g->lq->cq;
         struct queue_group *last = vec_pop(&from->parked);
@@ -443,6 +450,7 @@ void pending_remove(struct queue_engine *e, struct queue_wl *wl)
 struct queue_wl *pending_pop(struct queue_engine *e, struct queue_cq *cq)
 {
     cq->pop_cycle++;
+    quota_stir(&cq->node); /* a flush from now on is to be seen by its requeue */
     if (!cq->heap.len)
         return NULL;
     struct queue_wl *wl = active_of(cq->heap.at[0])->at[0];
@@ -465,27 +473,56 @@ void pending_reorder(struct queue_engine *e, struct queue_cq *cq)
 
 /* ---- shapes that were refused ---- */
 
-static size_t bulk_place(const struct queue_cq *cq, uint64_t shape)
+/* The entry of a class, or the free one where it would stand; there is one free at least. */
+static struct bulk_entry *bulk_entry(const struct bulk *b, uint64_t class)
 {
-    size_t low = 0, high = cq->bulk.len;
+    uint32_t i = (uint32_t) class & (b->cap - 1);
 
-    while (low < high) {
-        size_t mid = (low + high) / 2;
-        if (cq->bulk.at[mid].shape < shape)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    while (b->at[i].class && b->at[i].class != class)
+        i = (i + 1) & (b->cap - 1);
+    return &b->at[i];
 }
 
-enum queue_reason pending_shape_reason(const struct queue_cq *cq, uint64_t shape)
+enum queue_reason pending_shape_reason(const struct queue_cq *cq, uint64_t class)
 {
-    size_t i = bulk_place(cq, shape);
+    if (!class || !cq->bulk.len)
+        return QUEUE_NONE;
+    const struct bulk_entry *x = bulk_entry(&cq->bulk, class);
+    return x->class ? x->reason : QUEUE_NONE;
+}
 
-    if (shape && i < cq->bulk.len && cq->bulk.at[i].shape == shape)
-        return cq->bulk.at[i].reason;
-    return QUEUE_NONE;
+static void bulk_grow(struct bulk *b)
+{
+    struct bulk old = *b;
+
+    b->cap = old.cap ? 2 * old.cap : 8;
+    b->at = mem_zero(b->cap, sizeof(*b->at));
+    for (uint32_t i = 0; i < old.cap; i++)
+        if (old.at[i].class)
+            *bulk_entry(b, old.at[i].class) = old.at[i];
+    free(old.at);
+}
+
+static void bulk_note(struct bulk *b, uint64_t class, enum queue_reason reason)
+{
+    if (2 * (b->len + 1) > b->cap)
+        bulk_grow(b);
+    struct bulk_entry *x = bulk_entry(b, class);
+    b->len += !x->class;
+    *x = (struct bulk_entry){class, reason};
+}
+
+void pending_forget_shapes(struct queue_cq *cq)
+{
+    struct bulk *b = &cq->bulk;
+
+    if (b->cap > BULK_KEPT) {
+        free(b->at);
+        *b = (struct bulk){0};
+    } else if (b->len) {
+        memset(b->at, 0, b->cap * sizeof(*b->at));
+        b->len = 0;
+    }
 }
 
 static size_t park_group(struct queue_engine *e, struct queue_cq *cq, struct queue_group *g)
@@ -499,20 +536,6 @@ static size_t park_group(struct queue_engine *e, struct queue_cq *cq, struct que
     cq->n_parked += (uint32_t)n;
     group_sync(e, g);
     return n;
-}
-
-static void bulk_note(struct queue_cq *cq, uint64_t shape, enum queue_reason reason)
-{
-    size_t i = bulk_place(cq, shape);
-    struct bulk b = {shape, reason};
-
-    if (i < cq->bulk.len && cq->bulk.at[i].shape == shape) {
-        cq->bulk.at[i] = b;
-        return;
-    }
-    vec_push(&cq->bulk, b);
-    memmove(&cq->bulk.at[i + 1], &cq->bulk.at[i], (cq->bulk.len - 1 - i) * sizeof(b));
-    cq->bulk.at[i] = b;
 }
 
 static size_t park_shape(struct queue_engine *e, struct queue_cq *cq, uint64_t shape,
@@ -543,7 +566,8 @@ size_t pending_park_shape(struct queue_engine *e, struct queue_cq *cq,
 {
     if (!shape->class)
         return 0;
-    bulk_note(cq, shape->class, reason ? reason : QUEUE_PENDING_EVALUATION);
+    quota_stir(&cq->node);
+    bulk_note(&cq->bulk, shape->class, reason ? reason : QUEUE_PENDING_EVALUATION);
     return park_shape(e, cq, shape->class, shape->id);
 }
 
@@ -588,9 +612,15 @@ size_t pending_flush(struct queue_engine *e, struct queue_cq *cq, struct instant
     size_t moved = 0;
 
     cq->flush_cycle = cq->pop_cycle;
-    vec_clear(&cq->bulk);
+    pending_forget_shapes(cq);
+    cq->is_waking = cq->parked.len > MANY_GROUPS;
     for (size_t i = cq->parked.len; i-- > 0;)
         moved += wake_group(e, cq, cq->parked.at[i], now);
+    if (cq->is_waking)
+        pending_reorder(e, cq);
+    cq->is_waking = false;
+    if (!cq->parked.len)
+        quota_calm(&cq->node);
     return moved;
 }
 
@@ -602,8 +632,8 @@ static size_t flush_below(struct queue_engine *e, struct quota_node *n, struct i
         struct queue_cq *cq = container_of(n, struct queue_cq, node);
         return cq->exists ? pending_flush(e, cq, now) : 0;
     }
-    vec_each (i, &n->children)
-        moved += flush_below(e, n->children.at[i], now);
+    for (size_t i = n->restless.len; i-- > 0;) /* who comes to rest makes room for the last */
+        moved += flush_below(e, n->restless.at[i], now);
     return moved;
 }
 

@@ -10,6 +10,7 @@
 void quota_node_fini(struct quota_node *n)
 {
     vec_fini(&n->children);
+    vec_fini(&n->restless);
     vec_fini(&n->cells);
     free(n->order);
     n->order = NULL;
@@ -130,9 +131,43 @@ static void join_generations(const node_list *below, const struct quota_node *ro
             below->at[i]->gen_joined = root ? root->computed : 0;
 }
 
+void quota_stir(struct quota_node *n)
+{
+    for (; n && !n->is_restless; n = n->parent) {
+        n->is_restless = true;
+        if (!n->parent)
+            return;
+        n->restless_slot = (uint32_t)n->parent->restless.len;
+        vec_push(&n->parent->restless, n);
+    }
+}
+
+/* The parent no longer leads to it. */
+static void leave_restless(struct quota_node *n)
+{
+    struct quota_node *p = n->parent;
+
+    n->is_restless = false;
+    if (!p)
+        return;
+    struct quota_node *last = vec_pop(&p->restless);
+    if (last != n) {
+        p->restless.at[n->restless_slot] = last;
+        last->restless_slot = n->restless_slot;
+    }
+    quota_calm(p);
+}
+
+void quota_calm(struct quota_node *n)
+{
+    if (n->is_restless && !n->restless.len)
+        leave_restless(n);
+}
+
 void quota_set_parent(struct quota_node *n, struct quota_node *parent)
 {
     struct quota_node *old = n->parent;
+    bool is_restless = n->is_restless;
     node_list below = {0};
 
     if (old == parent)
@@ -143,6 +178,8 @@ void quota_set_parent(struct quota_node *n, struct quota_node *parent)
         list_below(n, &below);
     }
     freeze_generations(&below);
+    if (is_restless)
+        leave_restless(n);
     if (old) {
         struct quota_node *last = vec_pop(&old->children);
         if (last != n) {
@@ -156,6 +193,8 @@ void quota_set_parent(struct quota_node *n, struct quota_node *parent)
         n->slot = (uint32_t)parent->children.len;
         vec_push(&parent->children, n);
     }
+    if (is_restless)
+        quota_stir(n);
     vec_each (i, &n->cells)
         n->cells.at[i].up = UINT32_MAX;
     join_generations(&below, quota_root(n));

@@ -12,7 +12,7 @@
  * takes it back exactly. Numbers that change only with the quotas (subtree, potential, height)
  * are computed by quota_settle().
  *
- * 64 bytes a cell, 120 a node.
+ * 64 bytes a cell, 152 a node.
  */
 #pragma once
 
@@ -54,18 +54,21 @@ struct quota_cell {
 struct quota_node {
     struct quota_node *parent;
     VEC(struct quota_node *) children; /* of a cohort; ClusterQueues and cohorts */
+    VEC(struct quota_node *) restless; /* those of them that are */
     VEC(struct quota_cell) cells;
     uint16_t *order; /* cells by fr */
     uint32_t order_cap;
     uint32_t slot; /* in the parent's children */
     bool is_leaf;  /* a ClusterQueue */
     bool is_dirty;
-    uint16_t height;   /* of a cohort: 1 + the highest child; 1 over ClusterQueues only */
-    double weight;     /* of fair sharing */
-    uint64_t stamp;    /* its owner's: when it last walked this tree */
-    uint32_t mark;     /* its owner's, valid with the stamp */
-    uint64_t computed; /* how often the tree below a root was computed anew */
-    int64_t gen_base;  /* quota_generation() of a leaf is base + root's computed - joined */
+    bool is_restless;       /* see quota_stir() */
+    uint32_t restless_slot; /* in the parent's */
+    uint16_t height;        /* of a cohort: 1 + the highest child; 1 over ClusterQueues only */
+    double weight;          /* of fair sharing */
+    uint64_t stamp;         /* its owner's: when it last walked this tree */
+    uint32_t mark;          /* its owner's, valid with the stamp */
+    uint64_t computed;      /* how often the tree below a root was computed anew */
+    int64_t gen_base; /* quota_generation() of a leaf is base + root's computed - joined */
     uint64_t gen_joined;
 };
 
@@ -94,6 +97,10 @@ void quota_set_limits(struct quota_node *n, const struct quota_limit *limits, si
 void quota_touch(struct quota_node *n);
 /* Computes what depends on quotas for the tree of n, where it was touched. */
 void quota_settle(struct quota_node *n);
+/* Marks a leaf that is to be visited when quota is freed; its parents lead to it by their
+ * `restless`, so that a walk over a large tree meets nobody else. And takes the mark away. */
+void quota_stir(struct quota_node *leaf);
+void quota_calm(struct quota_node *leaf);
 /* How often a leaf's quotas or usage shrank or were recomputed (kept for scan progress). */
 int64_t quota_generation(const struct quota_node *leaf);
 

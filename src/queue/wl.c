@@ -7,8 +7,9 @@
 
 #define SLAB_MIN ((size_t)4 << 10)
 #define SLAB_MAX ((size_t)256 << 10)
-#define SLAB_SHARE 16 /* a new slab is this part of what there is: little of it stands empty   \
-                       */
+#define SLAB_SHARE                                                                             \
+    16 /* a new slab is this part of what there is: little of it stands empty                  \
+        */
 #define SLAB_STEP 8
 
 struct slab {
