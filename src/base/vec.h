@@ -55,5 +55,8 @@
 typedef int sort_fn(const void *a, const void *b);
 /* A stable merge sort. */
 void sort_stable(void *base, size_t n, size_t size, sort_fn *fn);
+/* The same, for an order that depends on more than the two. */
+typedef int sort_with_fn(void *ctx, const void *a, const void *b);
+void sort_with(void *base, size_t n, size_t size, sort_with_fn *fn, void *ctx);
 
 void *vec_grow_(struct arena *a, void *at, size_t len, size_t *cap, size_t size);

@@ -223,36 +223,16 @@ bool queue_has_heads(struct queue_engine *e, struct instant now, struct instant 
 
 /* ---- looking ---- */
 
-struct listing {
-    const struct queue_cq *cq;
-    struct queue_wl **at, **room;
-    size_t n;
-};
-
-static void sort_listing(const struct listing *l, struct queue_wl **at, struct queue_wl **room,
-                         size_t n)
+static int by_place(void *cq, const void *a, const void *b)
 {
-    size_t half = n / 2, i = 0, k = half, out = 0;
-
-    if (n < 2)
-        return;
-    sort_listing(l, at, room, half);
-    sort_listing(l, at + half, room, n - half);
-    memcpy(room, at, n * sizeof(struct queue_wl *));
-    while (i < half && k < n)
-        at[out++] = pending_cmp(l->cq, room[k], room[i]) < 0 ? room[k++] : room[i++];
-    while (i < half)
-        at[out++] = room[i++];
-    while (k < n)
-        at[out++] = room[k++];
+    return pending_cmp(cq, *(struct queue_wl *const *)a, *(struct queue_wl *const *)b);
 }
 
 size_t queue_in_order(struct queue_engine *e, struct arena *a, struct queue_cq *cq,
                       struct queue_wl ***out)
 {
-    size_t total = cq->n_active + cq->n_parked;
-    struct listing l = {cq, arena_array(a, struct queue_wl *, total),
-                        arena_array(a, struct queue_wl *, total), 0};
+    struct queue_wl **at = arena_array(a, struct queue_wl *, cq->n_active + cq->n_parked);
+    size_t len = 0;
 
     (void)e;
     vec_each (i, &cq->lqs) {
@@ -260,11 +240,11 @@ size_t queue_in_order(struct queue_engine *e, struct arena *a, struct queue_cq *
         for (size_t g = 0; lq->is_attached && g < lq->groups.len; g++)
             for (size_t h = 0; h < 2; h++)
                 for (uint32_t k = 0; k < lq->groups.at[g]->heaps[h].len; k++)
-                    l.at[l.n++] = lq->groups.at[g]->heaps[h].at[k];
+                    at[len++] = lq->groups.at[g]->heaps[h].at[k];
     }
-    sort_listing(&l, l.at, l.room, l.n);
-    *out = l.at;
-    return l.n;
+    sort_with(at, len, sizeof(struct queue_wl *), by_place, cq);
+    *out = at;
+    return len;
 }
 
 static void view_reason(struct arena *a, const struct queue_cq *cq, const struct queue_wl *wl,

@@ -149,23 +149,9 @@ static void collect_tree(struct fair_search *s, struct quota_node *n)
     }
 }
 
-/* Merge sort; the comparison needs the search's input. */
-static void sort_keys(const struct preempt_input *in, struct victim_key *at,
-                      struct victim_key *room, size_t n)
+static int by_victim(void *in, const void *a, const void *b)
 {
-    size_t half = n / 2, i = 0, k = half, out = 0;
-
-    if (n < 2)
-        return;
-    sort_keys(in, at, room, half);
-    sort_keys(in, at + half, room, n - half);
-    memcpy(room, at, n * sizeof(*at));
-    while (i < half && k < n)
-        at[out++] = victim_cmp(in, &room[k], &room[i]) < 0 ? room[k++] : room[i++];
-    while (i < half)
-        at[out++] = room[i++];
-    while (k < n)
-        at[out++] = room[k++];
+    return victim_cmp(in, a, b);
 }
 
 static void collect_all(struct fair_search *s)
@@ -179,8 +165,8 @@ static void collect_all(struct fair_search *s)
         collect_tree(s, root);
     vec_each (i, &s->targets) {
         struct fair_target *t = &s->targets.at[i];
-        struct victim_key *room = arena_array(in->a, struct victim_key, t->queue.len);
-        sort_keys(in, t->queue.at, room, t->queue.len);
+        sort_with(t->queue.at, t->queue.len, sizeof(*t->queue.at), by_victim,
+                  (void *)(uintptr_t)in);
     }
 }
 

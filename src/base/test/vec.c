@@ -23,6 +23,22 @@ TEST(vec_sort_is_stable)
     vec_fini(&v);
 }
 
+static int by_distance(void *from, const void *a, const void *b)
+{
+    int x = abs(*(const int *)a - *(int *)from), y = abs(*(const int *)b - *(int *)from);
+    return (x > y) - (x < y);
+}
+
+TEST(an_order_may_depend_on_something_else)
+{
+    int at[] = {9, 1, 4, 7, 5}, from = 6;
+
+    sort_with(at, countof(at), sizeof(*at), by_distance, &from);
+    check_int(at[0], 7); /* 5 is as near, and stood behind it */
+    check_int(at[1], 5);
+    check_int(at[4], 1);
+}
+
 TEST(vec_insert_and_remove)
 {
     VEC(int) v = {0};
