@@ -181,21 +181,24 @@ static void refuse(size_t pending, size_t cycles)
     queue_free(e);
 }
 
-/* A thousand queues of one cohort, a head of each in every cycle. */
-static void many_queues(size_t queues, size_t each)
+/* Many queues of one cohort, a head of each in every cycle. */
+static void many_queues(size_t queues, size_t each, bool fair)
 {
     struct queue_config config = queue_config_default();
-    struct queue_engine *e = engine(&config);
+    struct queue_engine *e;
     char names[32], label[64];
     size_t n = 0;
 
+    config.fair_sharing = fair;
+    e = engine(&config);
     for (size_t q = 0; q < queues; q++) {
         snprintf(names, sizeof(names), "q%zu", q);
         add_cq(e, str_from(names), S("all"), INT64_C(1) << 40, false);
         for (size_t i = 0; i < each; i++)
             add_workload(e, &(struct want){str_from(names), 100, 0, false, n++});
     }
-    snprintf(label, sizeof(label), "admit, a head of each of %zu queues", queues);
+    snprintf(label, sizeof(label), "admit, a head of each of %zu queues%s", queues,
+             fair ? ", fair" : "");
     tell(label, per_decision(e, each / 5), "us");
     queue_free(e);
 }
@@ -344,7 +347,10 @@ int main(int argc, char **argv)
     memory(10000, 10000);
     refuse(10000, 1500);
     refuse(100000, 15000);
-    many_queues(1000, 20);
+    many_queues(1000, 20, false);
+    many_queues(10000, 5, false);
+    many_queues(1000, 20, true);
+    many_queues(10000, 5, true);
     preempt(10000);
     preempt_fair(100);
     wake(1000000);

@@ -689,34 +689,44 @@ enum queue_reason reason_shown(const struct queue_engine *e, enum queue_outcome 
     return outcome == OUTCOME_BLOCKED ? QUEUE_WAITING : QUEUE_PENDING;
 }
 
+static void process_next(struct cycle *c, struct entry *x)
+{
+    vec_push_in(c->scratch, &c->done, x);
+    x->is_done = true;
+    process(c, x);
+}
+
+/* One entry a ClusterQueue, the last one; the others wait. */
+static entry_list contestants(struct cycle *c)
+{
+    entry_list left = {0};
+
+    vec_each (i, &c->entries)
+        c->entries.at[i]->cq->scratch = (uint32_t)i;
+    vec_each (i, &c->entries) {
+        struct entry *x = c->entries.at[i];
+        if (x->cq->scratch == i)
+            vec_push_in(c->scratch, &left, x);
+        else
+            finish_entry(x, OUTCOME_SKIPPED, REQUEUE_GENERIC, QUEUE_WAITING_FOR_QUOTA, true);
+    }
+    return left;
+}
+
 static void run_order(struct cycle *c)
 {
     struct entry *x;
 
     if (c->e->config.fair_sharing) {
-        entry_list left = {0};
-        vec_each (i, &c->entries) { /* one a ClusterQueue, the last one */
-            bool is_last = true;
-            for (size_t k = i + 1; k < c->entries.len; k++)
-                is_last &= c->entries.at[k]->cq != c->entries.at[i]->cq;
-            if (is_last)
-                vec_push_in(c->scratch, &left, c->entries.at[i]);
-            else
-                finish_entry(c->entries.at[i], OUTCOME_SKIPPED, REQUEUE_GENERIC,
-                             QUEUE_WAITING_FOR_QUOTA, true);
-        }
-        while ((x = order_fair_next(c->e, &left))) {
-            vec_push_in(c->scratch, &c->done, x);
-            process(c, x);
-        }
+        entry_list left = contestants(c);
+        struct tournament *t = order_fair(c->e, &left);
+        while ((x = order_fair_next(t)))
+            process_next(c, x);
         return;
     }
-    if (c->entries.len > 1)
-        order_classical(c->e, &c->entries);
-    vec_each (i, &c->entries) {
-        vec_push_in(c->scratch, &c->done, c->entries.at[i]);
-        process(c, c->entries.at[i]);
-    }
+    order_classical(c->e, &c->entries);
+    vec_each (i, &c->entries)
+        process_next(c, c->entries.at[i]);
 }
 
 struct queue_plan queue_cycle(struct queue_engine *e, struct arena *a, struct instant now)

@@ -593,7 +593,7 @@ struct entry {
     enum queue_reason reason;
     bool keeps_progress;
     VEC(struct queue_cause) causes;
-    bool is_dropped;
+    bool is_dropped, is_done;
 };
 typedef VEC(struct entry *) entry_list;
 
@@ -603,8 +603,11 @@ void order_classical(struct queue_engine *e, entry_list *entries);
  * flavor; NULL without one, and for what is no variant. */
 struct queue_wl *variant_sibling(struct queue_engine *e, const struct entry *x, bool is_better);
 
-/* The next one of the fair-sharing tournament, taken out of the list; NULL at its end. */
-struct entry *order_fair_next(struct queue_engine *e, entry_list *entries);
+/* The fair-sharing tournament over entries of different ClusterQueues, in the scratch arena. */
+struct tournament *order_fair(struct queue_engine *e, const entry_list *entries);
+/* Who is next. Between two calls only usage of the ClusterQueue of the last one, and above it,
+ * may change for good. NULL at the end. */
+struct entry *order_fair_next(struct tournament *t);
 /* Would a go before b at this node? */
 struct contestant {
     struct quota_share share;

@@ -8,9 +8,11 @@ static int64_t entry_priority(const struct entry *x)
     return x->wl->group->shape->priority;
 }
 
-static int classical_cmp(const struct queue_engine *e, const struct entry *a,
-                         const struct entry *b)
+static int classical_cmp(void *engine, const void *x, const void *y)
 {
+    const struct queue_engine *e = engine;
+    const struct entry *a = *(struct entry *const *)x, *b = *(struct entry *const *)y;
+
     if (a->is_second_pass != b->is_second_pass)
         return a->is_second_pass ? -1 : 1;
     if (gate(e, QUEUE_GATE_PREEMPTORS_FIRST) && a->is_preemptor != b->is_preemptor)
@@ -24,31 +26,14 @@ static int classical_cmp(const struct queue_engine *e, const struct entry *a,
     return 0;
 }
 
-static void merge_sort(const struct queue_engine *e, struct entry **at, struct entry **room,
-                       size_t n)
-{
-    size_t half = n / 2, i = 0, k = half, out = 0;
-
-    if (n < 2)
-        return;
-    merge_sort(e, at, room, half);
-    merge_sort(e, at + half, room, n - half);
-    memcpy(room, at, n * sizeof(struct entry *));
-    while (i < half && k < n)
-        at[out++] = classical_cmp(e, room[k], room[i]) < 0 ? room[k++] : room[i++];
-    while (i < half)
-        at[out++] = room[i++];
-    while (k < n)
-        at[out++] = room[k++];
-}
-
 void order_classical(struct queue_engine *e, entry_list *entries)
 {
-    struct entry **room = arena_array(&e->scratch, struct entry *, entries->len);
-    merge_sort(e, entries->at, room, entries->len);
+    sort_with(entries->at, entries->len, sizeof(struct entry *), classical_cmp, e);
 }
 
 /* ---- fair sharing: a tournament from the leaves to the root ---- */
+
+struct seat;
 
 bool contestant_less(const struct queue_engine *e, const struct contestant *a,
                      const struct contestant *b)
@@ -66,120 +51,151 @@ bool contestant_less(const struct queue_engine *e, const struct contestant *a,
     return a->order_ns < b->order_ns;
 }
 
-/* What an entry brings to each node above its ClusterQueue. */
+/* Who asks for quota of a ClusterQueue. What it brings to its ClusterQueue's
+ * parent does not change: only its own turn changes that ClusterQueue. */
 struct player {
     struct entry *entry;
-    size_t index;             /* in the list */
-    struct contestant *level; /* [0] at the ClusterQueue's parent, then upwards */
+    struct seat *seat; /* of the parent; NULL without one */
+    struct contestant here;
+    bool is_out;
 };
 
-struct seat { /* the best player so far at a cohort */
+/* A cohort. Its best and what that brings to the cohort above change only with a turn of
+ * somebody below it. */
+struct seat {
     struct quota_node *node;
-    const struct player *best;
-    size_t level; /* of the best: which of its contestants stands here */
-    size_t depth;
+    struct seat *above;
+    VEC(struct player *) players; /* of its ClusterQueues, the best first */
+    size_t next;                  /* of them */
+    VEC(struct seat *) below;
+    struct player *best;     /* NULL: nobody is left */
+    struct contestant there; /* the best, at the cohort above */
+    bool is_stale;
 };
 
 struct tournament {
     struct queue_engine *e;
-    uint64_t stamp;
-    VEC(struct seat) seats;
+    VEC(struct seat *) seats;
+    struct player *players; /* in the order of the entries */
+    size_t n_players, next;
+    uint64_t stamp; /* only while it is made: a search for victims stamps nodes too */
 };
 
-static size_t depth_of(const struct quota_node *n)
-{
-    size_t depth = 0;
+/* ---- its seats ---- */
 
-    for (; n->parent; n = n->parent)
-        depth++;
-    return depth;
+static struct seat *seat_of(struct tournament *t, struct quota_node *n)
+{
+    struct arena *a = &t->e->scratch;
+
+    if (n->stamp == t->stamp)
+        return t->seats.at[n->mark];
+    struct seat *s = arena_new(a, struct seat);
+    s->node = n;
+    s->is_stale = true;
+    n->stamp = t->stamp;
+    n->mark = (uint32_t)t->seats.len;
+    vec_push_in(a, &t->seats, s);
+    if (n->parent) {
+        s->above = seat_of(t, n->parent);
+        vec_push_in(a, &s->above->below, s);
+    }
+    return s;
 }
 
-static void enter(struct tournament *t, const struct player *p, size_t level,
-                  struct quota_node *at)
+/* What the entry brings to the parent of n, which stands on its path. */
+static struct contestant contestant_at(struct queue_engine *e, struct entry *x,
+                                       const struct quota_node *n)
 {
-    struct seat *seat;
+    size_t mark = quota_mark(&e->log);
 
-    if (at->stamp != t->stamp) {
-        at->stamp = t->stamp;
-        at->mark = (uint32_t)t->seats.len;
-        vec_push_in(&t->e->scratch, &t->seats,
-                    (struct seat){.node = at, .depth = depth_of(at)});
-    }
-    seat = &t->seats.at[at->mark];
-    if (!seat->best ||
-        contestant_less(t->e, &p->level[level], &seat->best->level[seat->level])) {
-        seat->best = p;
-        seat->level = level;
-    }
-}
-
-static struct player prepare(struct queue_engine *e, struct entry *x, size_t index)
-{
-    struct player p = {.entry = x, .index = index};
-    size_t mark = quota_mark(&e->log), depth = depth_of(&x->cq->node), level = 0;
-
-    p.level = arena_array(&e->scratch, struct contestant, depth);
     if (!x->is_second_pass)
         vec_each (i, &x->as->usage)
             quota_add(&x->cq->node, x->as->usage.at[i].fr, x->as->usage.at[i].amount, &e->log);
-    for (const struct quota_node *n = &x->cq->node; n->parent; n = n->parent)
-        p.level[level++] = (struct contestant){
-            .share = quota_share(n, &e->resources),
-            .borrows = quota_borrows_on(n, x->as->usage.at, x->as->usage.len),
-            .is_preemptor = x->is_preemptor,
-            .priority = entry_priority(x),
-            .order_ns = x->wl->order_ns,
-        };
+    struct contestant c = {
+        .share = quota_share(n, &e->resources),
+        .borrows = quota_borrows_on(n, x->as->usage.at, x->as->usage.len),
+        .is_preemptor = x->is_preemptor,
+        .priority = entry_priority(x),
+        .order_ns = x->wl->order_ns,
+    };
     quota_undo(&e->log, mark);
-    return p;
+    return c;
 }
 
-static int deeper_first(const struct seat *a, const struct seat *b)
+static int by_contest(void *engine, const void *x, const void *y)
 {
-    return a->depth > b->depth ? -1 : a->depth < b->depth;
+    const struct player *a = *(struct player *const *)x, *b = *(struct player *const *)y;
+
+    if (contestant_less(engine, &a->here, &b->here))
+        return -1;
+    return contestant_less(engine, &b->here, &a->here);
 }
 
-static const struct player *winner(struct tournament *t, struct quota_node *root)
+struct tournament *order_fair(struct queue_engine *e, const entry_list *entries)
 {
-    /* Seats at the same depth do not meet; new seats are always above those already there. */
-    for (;;) {
-        struct seat *deepest = NULL;
-        vec_each (i, &t->seats)
-            if (t->seats.at[i].best && (!deepest || deeper_first(&t->seats.at[i], deepest) < 0))
-                deepest = &t->seats.at[i];
-        assert(deepest != NULL);
-        const struct player *p = deepest->best;
-        if (deepest->node == root)
-            return p;
-        size_t level = deepest->level + 1;
-        struct quota_node *parent = deepest->node->parent;
-        deepest->best = NULL;
-        enter(t, p, level, parent);
+    struct tournament *t = arena_new(&e->scratch, struct tournament);
+
+    t->e = e;
+    t->stamp = ++e->stamp;
+    t->n_players = entries->len;
+    t->players = arena_array(&e->scratch, struct player, entries->len);
+    vec_each (i, entries) {
+        struct player *p = &t->players[i];
+        p->entry = entries->at[i];
+        struct quota_node *n = &p->entry->cq->node;
+        if (!n->parent)
+            continue;
+        p->seat = seat_of(t, n->parent);
+        p->here = contestant_at(e, p->entry, n);
+        vec_push_in(&e->scratch, &p->seat->players, p);
     }
+    vec_each (i, &t->seats)
+        sort_with(t->seats.at[i]->players.at, t->seats.at[i]->players.len,
+                  sizeof(struct player *), by_contest, e);
+    return t;
 }
 
-static struct entry *take(entry_list *entries, size_t i)
+/* ---- its turns ---- */
+
+static void settle(struct tournament *t, struct seat *s)
 {
-    struct entry *x = entries->at[i];
-    vec_remove(entries, i);
-    return x;
+    const struct contestant *best = NULL;
+
+    if (!s->is_stale)
+        return;
+    s->is_stale = false;
+    s->best = s->next < s->players.len ? s->players.at[s->next] : NULL;
+    if (s->best)
+        best = &s->best->here;
+    vec_each (i, &s->below) {
+        struct seat *child = s->below.at[i];
+        settle(t, child);
+        if (child->best && (!best || contestant_less(t->e, &child->there, best))) {
+            best = &child->there;
+            s->best = child->best;
+        }
+    }
+    if (s->best && s->above)
+        s->there = contestant_at(t->e, s->best->entry, s->node);
 }
 
-struct entry *order_fair_next(struct queue_engine *e, entry_list *entries)
+struct entry *order_fair_next(struct tournament *t)
 {
-    struct tournament t = {.e = e, .stamp = ++e->stamp};
-    VEC(struct player) players = {0};
-
-    if (!entries->len)
+    while (t->next < t->n_players && t->players[t->next].is_out)
+        t->next++;
+    if (t->next == t->n_players)
         return NULL;
-    struct quota_node *root = quota_root(&entries->at[0]->cq->node);
-    if (root == &entries->at[0]->cq->node)
-        return take(entries, 0);
-    vec_each (i, entries)
-        if (quota_root(&entries->at[i]->cq->node) == root)
-            vec_push_in(&e->scratch, &players, prepare(e, entries->at[i], i));
-    vec_each (i, &players)
-        enter(&t, &players.at[i], 0, players.at[i].entry->cq->node.parent);
-    return take(entries, winner(&t, root)->index);
+    struct player *p = &t->players[t->next];
+    if (p->seat) {
+        struct seat *root = p->seat;
+        while (root->above)
+            root = root->above;
+        settle(t, root);
+        p = root->best;
+        p->seat->next++;
+    }
+    p->is_out = true;
+    for (struct seat *s = p->seat; s; s = s->above)
+        s->is_stale = true;
+    return p->entry;
 }

@@ -232,10 +232,7 @@ struct queue_plan plan_make(struct cycle *c)
         at[plan.len++] = decision_of(c, c->done.at[i]);
     vec_each (i, &c->heads) {
         struct entry *x = c->heads.at[i];
-        bool is_done = false;
-        for (size_t k = 0; k < c->done.len && !is_done && x->as; k++)
-            is_done = c->done.at[k] == x;
-        if (!is_done && !x->is_dropped)
+        if (!x->is_done && !x->is_dropped)
             at[plan.len++] = decision_of(c, x);
     }
     for (size_t i = 0; i < plan.len; i++)
