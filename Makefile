@@ -7,7 +7,7 @@ EXECUTIONS ?= 100000000
 export BUILD
 
 .PHONY: all deps check check-quick check-format check-rooms check-unit check-e2e check-conformance \
-	check-san check-clang check-fuzz check-fuzz-cel check-crash check-mutants bench hooks format install clean help
+	check-san check-clang check-fuzz check-fuzz-cel check-crash check-mutants bench bench-kueue hooks format install clean help
 
 all: $(BUILD)/build.ninja ## build everything; the program is build/berth
 	@ninja -C $(BUILD)
@@ -71,6 +71,11 @@ check-mutants: all ## planted one-line faults; each must turn a test red
 
 bench: all ## instructions and ratios; see bench/README.md
 	@scripts/bench
+
+bench-kueue: all ## Kueue's load shapes: baseline and large-scale on a berth, baseline simulated
+	@ninja -C $(BUILD) bench/bench-kueue >/dev/null
+	@BERTH=$(BUILD)/berth $(BUILD)/bench/bench-kueue baseline large-scale
+	@$(BUILD)/bench/bench-kueue --sim baseline
 
 hooks: ## run check-quick before each commit
 	@printf '#!/bin/sh\nexec make -s check-quick\n' >"$$(git rev-parse --git-path hooks)/pre-commit"

@@ -25,7 +25,8 @@ test_expect_success 'a job that has run is counted' '
 	berth wait job/one --for Complete &&
 	wait_until 10 "metrics && grep -q \"^kueue_finished_workloads_total{.*} 1\" got" &&
 	grep "^kueue_admitted_workloads_total{.*cluster_queue=\"default\".*} 1" got &&
-	grep "^kueue_quota_reserved_wait_time_seconds_count{.*} 1" got
+	grep "^kueue_quota_reserved_wait_time_seconds_count{.*} 1" got &&
+	grep "^berth_store_writes_total [1-9]" got && grep "^berth_store_commits_total [1-9]" got
 '
 test_expect_success 'one that waits shows as waiting' '
 	job big 100000 | berth apply -f - &&

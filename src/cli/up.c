@@ -196,6 +196,7 @@ static void answer_metrics(void *ctx, struct http_request *q,
     struct up *u = ctx;
     struct buf out = {0};
 
+    server_metrics(u->server, &out);
     controllers_metrics(u->controllers, &out);
     http_respond_buf(q, 200, headers, countof(headers), &out);
 }

@@ -141,3 +141,17 @@ int server_fsck(const char *dir, void (*problem)(void *ctx, struct str sentence)
 {
     return store_fsck(dir, problem, ctx, err);
 }
+
+void server_metrics(const struct server *s, struct buf *out)
+{
+    struct store_counts c = store_counts(s->store);
+
+    buf_printf(out,
+               "# HELP berth_store_writes_total Versions of objects written since the start.\n"
+               "# TYPE berth_store_writes_total counter\n"
+               "berth_store_writes_total %" PRIu64 "\n"
+               "# HELP berth_store_commits_total Commits of the log that carried them.\n"
+               "# TYPE berth_store_commits_total counter\n"
+               "berth_store_commits_total %" PRIu64 "\n",
+               c.writes, c.commits);
+}

@@ -128,6 +128,8 @@ struct server_mount {
 void server_mount(struct server *s, const struct server_mount *m); /* strs are literals */
 /* A query parameter, decoded, in the request's arena; "" where it is absent. */
 struct str server_query(struct http_request *q, struct str name);
+/* What was written, and in how many commits, in Prometheus' text. */
+void server_metrics(const struct server *s, struct buf *out);
 /* Answers with the error as a Status. */
 void server_refuse(struct http_request *q, const struct err *err);
 /* Whether that user may: for other rooms' own routes. */

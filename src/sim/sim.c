@@ -83,6 +83,16 @@ void sim_run(struct sim *s, struct span span)
     io_run_until(s->io, instant_add(io_now(s->io), span));
 }
 
+struct client *sim_client(struct sim *s)
+{
+    return s->client;
+}
+
+struct io *sim_io(struct sim *s)
+{
+    return s->io;
+}
+
 /* False where no answer came. */
 static bool await(struct sim *s)
 {

@@ -8,7 +8,9 @@
 
 #include "base/base.h"
 
+struct client;
 struct control;
+struct io;
 struct json;
 struct sim;
 
@@ -35,6 +37,11 @@ int sim_apply(struct sim *s, const struct json *object, struct err *err);
 /* Lets so much time go by. */
 void sim_run(struct sim *s, struct span span);
 struct instant sim_now(const struct sim *s);
+
+/* For whoever plays a part in it: an administrator's client, and the loop, whose clock stands
+ * still between two runs. */
+struct client *sim_client(struct sim *s);
+struct io *sim_io(struct sim *s);
 
 /* A digest over all events so far, in order: kind, path, revision, verb, bytes. */
 struct str sim_digest(const struct sim *s, struct arena *a);

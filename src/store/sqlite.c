@@ -262,6 +262,7 @@ static void written(void *ctx)
         q->is_failing = false;
         w->op->is_ready = true;
         w->op->rack->is_on_disk = true;
+        q->store.commits += w->ends_commit;
         free(w);
     }
     if (failed && failed->epoch == q->epoch)

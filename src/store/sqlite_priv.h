@@ -39,6 +39,7 @@ struct write {
     uint64_t row, revision;
     struct str path, uid, value; /* borrowed from the op's object */
     bool is_delete;
+    bool ends_commit; /* the last row of its commit */
     uint32_t epoch;
 };
 

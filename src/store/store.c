@@ -156,6 +156,11 @@ size_t store_in_flight(const struct store *s)
     return s->n_ops;
 }
 
+struct store_counts store_counts(const struct store *s)
+{
+    return (struct store_counts){.writes = s->revision - s->start, .commits = s->commits};
+}
+
 /* ---- becoming visible ---- */
 
 /* From now on the value may be given back, unless the row is about to hold the next one. */

@@ -64,6 +64,12 @@ void store_delete(struct store *s, struct object *last, uint64_t expect, store_d
                   void *ctx);
 /* Puts that are not visible yet. */
 size_t store_in_flight(const struct store *s);
+/* Since it was opened: revisions that became visible, and commits of the log that carried them
+ * (none in memory). */
+struct store_counts {
+    uint64_t writes, commits;
+};
+struct store_counts store_counts(const struct store *s);
 
 /* ---- reading ---- */
 

@@ -78,6 +78,7 @@ struct store {
     uint64_t issued;   /* newest revision given to an op */
     uint64_t revision; /* newest visible one */
     uint64_t next_row;
+    uint64_t commits;  /* of the log since the start */
     struct list woken; /* watches to be told */
     VEC(struct hook) hooks;
     store_tap_fn *tap;

@@ -107,6 +107,7 @@ static int commit_batch(struct writer *w, struct write *first, struct err *err)
         if (write_row(w, row, err) < 0)
             goto undo;
         newest = row->revision;
+        row->ends_commit = !row->next;
     }
     sqlite3_bind_int64(w->put_revision, 1, (int64_t)newest);
     if (run(w, w->put_revision, err) < 0 || run(w, w->commit, err) < 0)

@@ -387,6 +387,20 @@ TEST(slow_watch)
     world_free(w);
 }
 
+TEST(counts)
+{
+    scoped(arena_fini) struct arena a = {0};
+
+    for (int on_disk = 0; on_disk < 2; on_disk++) {
+        struct world *w = world_new(on_disk);
+        play(w, &a, "+a 0 +b 0 . +c 0 +c 0 .");
+        check_int(store_counts(w->store).writes, 3);
+        check(on_disk ? store_counts(w->store).commits >= 1 : !store_counts(w->store).commits);
+        check(store_counts(w->store).commits <= 3);
+        world_free(w);
+    }
+}
+
 TEST(many)
 {
     scoped(arena_fini) struct arena a = {0};
