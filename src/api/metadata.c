@@ -233,19 +233,6 @@ const struct json *owner_references_dedup(struct arena *a, const struct json *re
 
 /* ---- managed fields ---- */
 
-static void not_one_of(struct field_errors *e, const struct field_path *at, struct str value,
-                       const char *const *known, size_t n)
-{
-    struct json bad = json_of_str(value), list[4];
-
-    for (size_t i = 0; i < n; i++)
-        if (str_eqz(value, known[i]))
-            return;
-    for (size_t i = 0; i < n; i++)
-        list[i] = json_of_str(str_from(known[i]));
-    field_not_supported(e, at, &bad, list, n);
-}
-
 void field_manager_check(struct field_errors *e, const struct field_path *at, struct str name)
 {
     struct json bad = json_of_str(name);
@@ -279,7 +266,8 @@ void managed_fields_check(struct field_errors *e, const struct field_path *at,
         if (op.len == 0)
             field_required(e, &op_at, "%s", "");
         else
-            not_one_of(e, &op_at, op, operations, countof(operations));
+            field_one_of(e, &op_at, json_getz(entry, "operation"), operations,
+                         countof(operations));
         if (type.len && !str_eq(type, S("FieldsV1")))
             field_invalid(e, &type_at, &bad_type, "must be `FieldsV1`");
         field_manager_check(e, &manager_at, text_of(entry, "manager"));
@@ -409,7 +397,7 @@ static void check_condition(struct field_errors *e, const struct field_path *at,
     if (text_of(c, "status").len == 0)
         field_required(e, &status_at, "%s", "");
     else
-        not_one_of(e, &status_at, text_of(c, "status"), statuses, countof(statuses));
+        field_one_of(e, &status_at, json_getz(c, "status"), statuses, countof(statuses));
     if (json_i64(json_getz(c, "observedGeneration"), 0) < 0)
         field_invalid(e, &seen_at, json_getz(c, "observedGeneration"),
                       "must be greater than or equal to zero");

@@ -25,6 +25,31 @@ const struct json *namespace_prepare(const struct api_prepare *p, const struct j
     return json_with(p->arena, tree, arr_done(&all), "spec", "finalizers", NULL);
 }
 
+/* Every version that ever was the storage version is told. */
+const struct json *crd_prepare(const struct api_prepare *p, const struct json *tree)
+{
+    const struct json *stored = json_path(tree, "status", "storedVersions", NULL);
+    const struct json *versions = json_path(tree, "spec", "versions", NULL);
+    struct json_arr all = arr_in(p->arena);
+
+    if (p->subresource.len)
+        return tree;
+    json_each (i, stored)
+        arr_add(&all, *json_at(stored, i));
+    json_each (i, versions) {
+        const struct json *version = json_at(versions, i), *name = json_getz(version, "name");
+        bool is_new =
+            json_is(name, JSON_STRING) && json_bool(json_getz(version, "storage"), false);
+        json_each (k, stored)
+            is_new = is_new && !json_eq(json_at(stored, k), name);
+        if (is_new)
+            arr_add(&all, *name);
+    }
+    if (all.items.len == json_len(stored))
+        return tree;
+    return json_with(p->arena, tree, arr_done(&all), "status", "storedVersions", NULL);
+}
+
 /* ---- taints of devices tell when they were added ---- */
 
 static const struct json *stamp(const struct api_prepare *p, const struct json *taint)

@@ -74,14 +74,15 @@ static const struct {
     const struct kind *kind;
     api_prepare_fn *fn;
 } strategies[] = {
-    {&kind_job,                           job_prepare              },
-    {&kind_pod,                           pod_prepare              },
-    {&kind_namespace,                     namespace_prepare        },
-    {&kind_dra_resource_slice,            resource_slice_prepare   },
-    {&kind_dra_v1beta1_resource_slice,    resource_slice_prepare   },
-    {&kind_dra_v1beta2_resource_slice,    resource_slice_prepare   },
-    {&kind_dra_device_taint_rule,         device_taint_rule_prepare},
-    {&kind_dra_v1beta2_device_taint_rule, device_taint_rule_prepare},
+    {&kind_job,                            job_prepare              },
+    {&kind_pod,                            pod_prepare              },
+    {&kind_namespace,                      namespace_prepare        },
+    {&kind_crd_custom_resource_definition, crd_prepare              },
+    {&kind_dra_resource_slice,             resource_slice_prepare   },
+    {&kind_dra_v1beta1_resource_slice,     resource_slice_prepare   },
+    {&kind_dra_v1beta2_resource_slice,     resource_slice_prepare   },
+    {&kind_dra_device_taint_rule,          device_taint_rule_prepare},
+    {&kind_dra_v1beta2_device_taint_rule,  device_taint_rule_prepare},
 };
 
 const struct json *api_prepare(const struct api_prepare *p, const struct json *tree)

@@ -26,6 +26,10 @@ schema_check_fn config_map_check, env_var_check, node_selector_requirement_check
     resource_requirements_check, secret_check, toleration_check, volume_check,
     volume_projection_check;
 
+/* crd_check.c */
+schema_check_fn crd_check;
+api_prepare_fn crd_prepare;
+
 /* kueue_check.c */
 schema_check_fn kueue_cluster_queue_check, kueue_cohort_check, kueue_resource_flavor_check,
     kueue_workload_check;

@@ -18,6 +18,14 @@ bool str_eqz(struct str a, const char *z)
     return str_eq(a, str_from(z));
 }
 
+bool str_is_one_of(struct str s, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_eqz(s, words[i]))
+            return true;
+    return false;
+}
+
 int str_cmp(struct str a, struct str b)
 {
     size_t n = MIN(a.len, b.len);

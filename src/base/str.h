@@ -36,6 +36,7 @@ static inline struct str str_of(const char *at, size_t len)
 
 bool str_eq(struct str a, struct str b);
 bool str_eqz(struct str a, const char *z);
+bool str_is_one_of(struct str s, const char *const *words, size_t n);
 /* Bytewise order, as memcmp; a prefix sorts first. */
 int str_cmp(struct str a, struct str b);
 /* ASCII case is ignored. */

@@ -191,14 +191,6 @@ static int by_length(const struct named *a, const struct named *b)
     return str_cmp(a->name, b->name);
 }
 
-static bool is_listed(const struct json *list, struct str name)
-{
-    json_each (i, list)
-        if (str_eq(json_str(json_at(list, i)), name))
-            return true;
-    return false;
-}
-
 static bool fields(struct compile *c, const struct json *o, struct schema *s)
 {
     const struct json *properties = json_getz(o, "properties"),
@@ -220,7 +212,6 @@ static bool fields(struct compile *c, const struct json *o, struct schema *s)
                                       .flags = FIELD_POINTER};
         if (!at[i].type)
             return false;
-        at[i].flags |= is_listed(required, m->name) ? FIELD_REQUIRED : 0;
         vec_push_in(c->a, &order, (struct named){m->name, (uint16_t)i});
         i++;
     }
@@ -230,6 +221,11 @@ static bool fields(struct compile *c, const struct json *o, struct schema *s)
     s->fields = at;
     s->by_name = by_name;
     s->n_fields = (uint16_t)n;
+    json_each (k, required) {
+        const struct schema_field *f = schema_field(s, json_str(json_at(required, k)));
+        if (f)
+            at[f - at].flags |= FIELD_REQUIRED;
+    }
     return true;
 }
 
@@ -249,15 +245,19 @@ static bool additional(struct compile *c, const struct json *o, struct schema *s
     return (s->value = node(c, v)) != NULL;
 }
 
-static void merge_words(struct compile *c, const struct json *o, struct schema *s)
+static bool merge_words(struct compile *c, const struct json *o, struct schema *s)
 {
     static const char *const lists[] = {
         [LIST_ATOMIC] = "atomic", [LIST_SET] = "set", [LIST_MAP] = "map"};
     struct str list = json_str(json_getz(o, "x-kubernetes-list-type"));
     struct str map = json_str(json_getz(o, "x-kubernetes-map-type"));
     const struct json *keys = json_getz(o, "x-kubernetes-list-map-keys");
-    struct str *names = arena_array(c->a, struct str, json_len(keys) + 1);
 
+    if (json_len(keys) > COMPILE_MAX_KEYS) {
+        err_set(c->err, ERR_LIMIT, "a list has over %d keys", COMPILE_MAX_KEYS);
+        return false;
+    }
+    struct str *names = arena_array(c->a, struct str, json_len(keys) + 1);
     for (size_t i = LIST_ATOMIC; i < countof(lists); i++)
         if (str_eqz(list, lists[i]))
             s->list_type = (uint8_t)i;
@@ -267,7 +267,8 @@ static void merge_words(struct compile *c, const struct json *o, struct schema *
     json_each (i, keys)
         names[i] = json_str(json_at(keys, i));
     s->keys = names;
-    s->n_keys = (uint16_t)MIN(json_len(keys), (size_t)UINT16_MAX);
+    s->n_keys = (uint16_t)json_len(keys);
+    return true;
 }
 
 static const struct schema *node(struct compile *c, const struct json *o)
@@ -293,8 +294,7 @@ static const struct schema *node(struct compile *c, const struct json *o)
         return NULL;
     if (json_is(items, JSON_OBJECT) && !(s->item = node(c, items)))
         return NULL;
-    merge_words(c, o, s);
-    if (!all_rules(c, o, s))
+    if (!merge_words(c, o, s) || !all_rules(c, o, s))
         return NULL;
     c->depth--;
     return s;

@@ -12,6 +12,7 @@ struct schema;
 
 #define COMPILE_MAX_DEPTH 100
 #define COMPILE_MAX_NODES 50000 /* schemas inside schemas, all together */
+#define COMPILE_MAX_KEYS 64     /* of one list of type map */
 
 /* `openapi` NULL or null: a schema that says nothing, but keeps nothing either. NULL with
  * ERR_LIMIT. */

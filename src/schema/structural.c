@@ -10,7 +10,7 @@ struct walk {
     /* of coerce */
     const struct schema *meta;
     bool drop_invalid;
-    struct err *err;
+    struct field_errors *e;
 };
 
 static const struct str resource_names[] = {S_INIT("apiVersion"), S_INIT("kind"),
@@ -130,9 +130,11 @@ const struct json *structural_prune_nulls(struct arena *a, const struct schema *
 
 /* ---- metadata of whole objects ---- */
 
-static int bad_meta(struct walk *w, const struct field_path *p, const char *what)
+static int bad_meta(struct walk *w, const struct field_path *p, const struct json *v,
+                    const char *what)
 {
-    return err_set(w->err, ERR_INVALID, "%s: %s", str_z(w->a, field_path_text(w->a, p)), what);
+    field_invalid(w->e, p, v, "%s", what);
+    return -1;
 }
 
 /* Each field of ObjectMeta by itself: those that do not decode are left out. */
@@ -172,7 +174,7 @@ static const struct json *coerce_meta(struct walk *w, const struct json *v,
         out = schema_conform(w->a, w->meta, v, &unknown, NULL);
     tell_unknown(w, &unknown, p);
     if (out || !w->drop_invalid)
-        return out ? out : (bad_meta(w, p, "does not decode as metadata"), NULL);
+        return out ? out : (bad_meta(w, p, v, "must decode as metadata"), NULL);
     return v->type == JSON_OBJECT ? good_parts(w, v) : v;
 }
 
@@ -187,7 +189,7 @@ static int coerce_name(struct walk *w, struct str name, const struct json **x,
         return (*x = coerce_meta(w, *x, p)) ? 1 : -1;
     if ((*x)->type == JSON_STRING)
         return 1;
-    return w->drop_invalid ? 0 : bad_meta(w, p, "must be a string");
+    return w->drop_invalid ? 0 : bad_meta(w, p, *x, "must be a string");
 }
 
 static const struct json *coerce_object(struct walk *w, const struct schema *s,
@@ -235,12 +237,13 @@ static const struct json *coerce(struct walk *w, const struct schema *s, const s
 const struct json *structural_coerce(struct arena *a, const struct schema *s,
                                      const struct schema *meta, const struct json *v,
                                      bool is_resource, bool drop_invalid,
-                                     struct structural_paths *unknown, struct err *err)
+                                     struct structural_paths *unknown,
+                                     const struct field_path *at, struct field_errors *e)
 {
     struct walk w = {
-        .a = a, .told = unknown, .meta = meta, .drop_invalid = drop_invalid, .err = err};
+        .a = a, .told = unknown, .meta = meta, .drop_invalid = drop_invalid, .e = e};
 
-    return coerce(&w, s, v, NULL, is_resource || (s && s->embedded));
+    return coerce(&w, s, v, at, is_resource || (s && s->embedded));
 }
 
 /* ---- list types ---- */

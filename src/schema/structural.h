@@ -26,12 +26,13 @@ const struct json *structural_prune_nulls(struct arena *a, const struct schema *
                                           const struct json *v);
 
 /* Brings metadata of embedded objects (and of the root with `is_resource`) into the form of
- * ObjectMeta (`meta`: its schema). NULL with ERR_INVALID where it does not decode, unless
- * `drop_invalid`; unknown fields are dropped and told. */
+ * ObjectMeta (`meta`: its schema). NULL with one error below `at` where it does not decode,
+ * unless `drop_invalid`; unknown fields are dropped and told (`unknown` may be NULL). */
 const struct json *structural_coerce(struct arena *a, const struct schema *s,
                                      const struct schema *meta, const struct json *v,
                                      bool is_resource, bool drop_invalid,
-                                     struct structural_paths *unknown, struct err *err);
+                                     struct structural_paths *unknown,
+                                     const struct field_path *at, struct field_errors *e);
 
 /* Lists of type set and map hold nothing twice. */
 void structural_check_lists(struct field_errors *e, const struct schema *s,

@@ -37,6 +37,13 @@ void field_error_add(struct field_errors *e, struct field_error one)
         vec_push_in(e->arena, &e->list, one);
 }
 
+void field_errors_add(struct field_errors *e, const struct field_errors *more)
+{
+    vec_each (i, &more->list)
+        field_error_add(e, more->list.at[i]);
+    e->n_dropped += more->n_dropped;
+}
+
 like_printf(2, 0) static struct str detail_of(struct arena *a, const char *format, va_list args)
 {
     char room[1024];
@@ -104,6 +111,19 @@ void field_not_supported(struct field_errors *e, const struct field_path *p,
         json_write(&b, &supported[i]);
     }
     add(e, FIELD_ERROR_NOT_SUPPORTED, p, value, buf_str(&b));
+}
+
+bool field_one_of(struct field_errors *e, const struct field_path *p, const struct json *v,
+                  const char *const *words, size_t n)
+{
+    struct json *known = arena_array(e->arena, struct json, n);
+
+    if (str_is_one_of(json_str(v), words, n))
+        return true;
+    for (size_t i = 0; i < n; i++)
+        known[i] = json_of_str(str_from(words[i]));
+    field_not_supported(e, p, v, known, n);
+    return false;
 }
 
 void field_duplicate(struct field_errors *e, const struct field_path *p,

@@ -76,6 +76,9 @@ void field_forbidden(struct field_errors *e, const struct field_path *p, const c
                      ...) like_printf(3, 4);
 void field_not_supported(struct field_errors *e, const struct field_path *p,
                          const struct json *value, const struct json *supported, size_t n);
+/* True where v is one of the words; else told as not supported. */
+bool field_one_of(struct field_errors *e, const struct field_path *p, const struct json *v,
+                  const char *const *words, size_t n);
 void field_duplicate(struct field_errors *e, const struct field_path *p,
                      const struct json *value);
 void field_not_found(struct field_errors *e, const struct field_path *p,
@@ -88,6 +91,8 @@ void field_internal(struct field_errors *e, const struct field_path *p, const ch
     like_printf(3, 4);
 /* One that is put together elsewhere. */
 void field_error_add(struct field_errors *e, struct field_error one);
+/* All of `more`, which has the same arena. */
+void field_errors_add(struct field_errors *e, const struct field_errors *more);
 
 /* The reason of a Status cause: "FieldValueInvalid". */
 struct str field_error_reason(enum field_error_type type);

@@ -175,7 +175,9 @@ static bool has_hash_in_authority(struct str text, struct str scheme)
     return false;
 }
 
-int url_parse(struct arena *a, struct str text, struct url *out, struct err *err)
+/* `is_request`: what stands in a request, an absolute URI or path. */
+static int parse(struct arena *a, struct str text, bool is_request, struct url *out,
+                 struct err *err)
 {
     struct url u = {0};
     struct str rest = text, broken;
@@ -186,7 +188,7 @@ int url_parse(struct arena *a, struct str text, struct url *out, struct err *err
     for (size_t i = 0; i < text.len; i++)
         if ((unsigned char)text.at[i] < ' ' || text.at[i] == 0x7F)
             return bad(err, text, "net/url: invalid control character in URL", (struct str){0});
-    if (text.len == 0)
+    if (text.len == 0 && is_request)
         return bad(err, text, "empty url", (struct str){0});
     if (str_eq(text, S("*"))) {
         *out = (struct url){.path = text};
@@ -199,14 +201,21 @@ int url_parse(struct arena *a, struct str text, struct url *out, struct err *err
         return bad(err, text, "invalid character in host name", S("#"));
     u.scheme = str_lower(a, u.scheme);
     u.has_query = str_cut(rest, '?', &rest, &u.query);
-    if (!str_starts(rest, S("/"))) {
-        if (u.scheme.len == 0)
-            return bad(err, text, "invalid URI for request", (struct str){0});
+    if (!str_starts(rest, S("/")) && u.scheme.len == 0 && is_request)
+        return bad(err, text, "invalid URI for request", (struct str){0});
+    if (!str_starts(rest, S("/")) && u.scheme.len) {
         if ((broken = bad_escape(u.fragment)).len)
             return bad(err, text, "invalid URL escape", broken);
         u.opaque = rest;
         *out = u;
         return 0;
+    }
+    if (!str_starts(rest, S("/"))) {
+        struct str first, others;
+        str_cut(rest, '/', &first, &others);
+        if (str_index(first, ':') != STR_NONE)
+            return bad(err, text, "first path segment in URL cannot contain colon",
+                       (struct str){0});
     }
     if (str_starts(rest, S("//")) && (u.scheme.len || !str_starts(rest, S("///")))) {
         struct str authority = str_slice(rest, 2, rest.len);
@@ -220,6 +229,16 @@ int url_parse(struct arena *a, struct str text, struct url *out, struct err *err
         return bad(err, text, "invalid URL escape", broken);
     *out = u;
     return 0;
+}
+
+int url_parse(struct arena *a, struct str text, struct url *out, struct err *err)
+{
+    return parse(a, text, true, out, err);
+}
+
+int url_parse_reference(struct arena *a, struct str text, struct url *out, struct err *err)
+{
+    return parse(a, text, false, out, err);
 }
 
 /* ---- parts ---- */

@@ -19,6 +19,8 @@ struct url {
 /* An absolute URI or an absolute path. ERR_SYNTAX in Go's words:
  * `parse "x": invalid URI for request`; ERR_LIMIT past URL_MAX_TEXT. */
 int url_parse(struct arena *a, struct str text, struct url *out, struct err *err);
+/* The same for whatever may stand in a link: relative and empty ones, too. */
+int url_parse_reference(struct arena *a, struct str text, struct url *out, struct err *err);
 struct str url_hostname(const struct url *u); /* without port and brackets */
 struct str url_port(const struct url *u);
 /* The path with everything encoded that has to be. */

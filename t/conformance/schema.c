@@ -1,14 +1,18 @@
 /* schema.c - structural OpenAPI schemas of custom resources */
 #include "conformance.h"
 
+#include "api/apiextensions_v1.h"
+#include "api/crd_check_priv.h"
 #include "api/embedded.h"
 #include "api/kinds.h"
 #include "schema/columns.h"
 #include "schema/compile.h"
+#include "schema/conform.h"
 #include "schema/default.h"
 #include "schema/judge.h"
 #include "schema/structural.h"
 #include "schema/table.h"
+#include "schema/validate.h"
 #include "schema_parts.h"
 
 static const struct json null_value = {.type = JSON_NULL};
@@ -144,12 +148,13 @@ static void check_coerced(struct conf *t, const struct json *c, bool is_resource
     const struct schema *s = schema_of(t, c);
     const struct schema *meta = schema_member(kind_pod.schema, S("metadata"));
     struct structural_paths told = {.arena = t->arena};
-    struct err err = {0};
+    struct field_errors e = field_errors_in(t->arena);
     const struct json *got =
-        structural_coerce(t->arena, s, meta, value_of(c), is_resource, drops, &told, &err);
+        structural_coerce(t->arena, s, meta, value_of(c), is_resource, drops, &told, NULL, &e);
 
     if (!got != json_has(error))
-        conf_fail(t, "error", err_str(&err), error ? json_text(t->arena, error) : S(""));
+        conf_fail(t, "error", field_errors_text(t->arena, &e),
+                  error ? json_text(t->arena, error) : S(""));
     if (got && want) {
         struct json g = paths_json(t->arena, &told), w = sorted(t->arena, unknown);
         conf_same(t, "value", got, want);
@@ -241,6 +246,70 @@ static void run_metadata(struct conf *t, const struct json *c)
         check_embedded(t, c, str_eq(op, S("validateEmbedded")), json_getz(want, "errors"));
 }
 
+/* ---- whole CustomResourceDefinitions ---- */
+
+/* In the form that the server stores. */
+static const struct json *crd_of(struct conf *t, const struct json *v)
+{
+    const struct kind *k = &kind_crd_custom_resource_definition;
+    struct err err = {0};
+
+    if (!v)
+        return NULL;
+    const struct json *out = schema_conform(t->arena, k->schema, v, NULL, &err);
+    if (!out)
+        conf_fail(t, "the definition does not decode", err_str(&err), S(""));
+    return kind_default(t->arena, k, out ? out : v);
+}
+
+static void run_crd(struct conf *t, const struct json *c)
+{
+    struct field_path status = field_child(NULL, S("status"));
+    struct field_path stored = field_child(&status, S("storedVersions"));
+    struct field_errors e = field_errors_in(t->arena);
+    const struct json *names = json_getz(c, "versions");
+    struct str storage = json_str(json_getz(c, "storageVersion"));
+    struct json_arr versions = arr_in(t->arena);
+
+    if (!str_eqz(json_str(json_getz(c, "op")), "storedVersions")) {
+        kind_validate(&e, &kind_crd_custom_resource_definition, crd_of(t, json_getz(c, "crd")),
+                      crd_of(t, json_getz(c, "old")));
+        schema_same_errors(t, &e, json_path(c, "want", "errors", NULL));
+        return;
+    }
+    json_each (i, names) {
+        struct json_obj o = obj_in(t->arena);
+        obj_setz(&o, "name", *json_at(names, i));
+        obj_setz(&o, "storage", json_of_bool(str_eq(json_str(json_at(names, i)), storage)));
+        arr_add(&versions, obj_done(&o));
+    }
+    struct json all = arr_done(&versions);
+    crd_stored_versions_check(&e, &stored, json_getz(c, "storedVersions"), &all);
+    schema_same_errors(t, &e, json_path(c, "want", "errors", NULL));
+}
+
+static void run_crd_schema(struct conf *t, const struct json *c)
+{
+    struct field_path spec = field_child(NULL, S("spec"));
+    struct field_path validation = field_child(&spec, S("validation"));
+    struct field_path at = field_child(&validation, S("openAPIV3Schema"));
+    static const struct json none = {.type = JSON_OBJECT};
+    const struct json *schema = json_getz(c, "schema"), *options = json_getz(c, "options");
+    struct field_errors e = field_errors_in(t->arena);
+    struct crd_rules rules = {
+        .structural = true,
+        .known_types = json_bool(json_getz(options, "requireValidPropertyType"), false),
+        .pruned_defaults = json_bool(json_getz(options, "requirePrunedDefaults"), false),
+        .atomic_sets = json_bool(json_getz(options, "requireAtomicSetType"), false),
+        .given_keys =
+            json_bool(json_getz(options, "requireMapListKeysMapSetValidation"), false),
+    };
+
+    crd_schema_check(&e, &at, schema ? schema : &none,
+                     json_bool(json_getz(c, "statusEnabled"), false), &rules);
+    schema_same_errors(t, &e, json_path(c, "want", "errors", NULL));
+}
+
 /* ---- suite k8scel, structural ---- */
 
 void schema_structural(struct conf *t, const struct json *c)
@@ -264,6 +333,8 @@ void schema_structural(struct conf *t, const struct json *c)
 }
 
 static const struct conf_file files[] = {
+    {.name = "crd",         .run = run_crd        },
+    {.name = "crd-schema",  .run = run_crd_schema },
     {.name = "defaulting",  .run = run_defaulting },
     {.name = "field-path",  .run = run_field_path },
     {.name = "list-types",  .run = run_list_types },

@@ -6,23 +6,9 @@
 #include "api/find.h"
 #include "api/index_list.h"
 #include "api/rules.h"
+#include "api/test/refused.h"
 #include "base/testing.h"
-#include "schema/default.h"
-#include "schema/validate.h"
 #include "value/zone.h"
-
-static struct str texts(struct arena *a, const struct field_errors *e)
-{
-    struct buf b = buf_in(a, 64);
-
-    vec_each (i, &e->list) {
-        struct str reason = field_error_reason(e->list.at[i].type);
-        buf_printf(&b, "%s%.*s %.*s", b.len ? ", " : "",
-                   STR_ARG(str_slice(reason, strlen("FieldValue"), reason.len)),
-                   STR_ARG(e->list.at[i].path));
-    }
-    return buf_str(&b);
-}
 
 /* A running Job whose spec has these members, besides those it must have. */
 static const struct json *job_of(struct arena *a, const char *spec, const char *status)
@@ -69,7 +55,7 @@ TEST(job_check_spec)
         const struct kind *k = kind_of(S("batch/v1"), S("Job"));
         test_case(cases[i].name);
         kind_validate(&e, k, job_of(&a, cases[i].spec, ""), NULL);
-        check_samez(texts(&a, &e), cases[i].want);
+        check_samez(refused_text(&a, &e), cases[i].want);
     }
 }
 
@@ -109,7 +95,7 @@ TEST(job_check_status)
         test_case(cases[i].name);
         job_check_status(&e, JOB_CHECK_TRANSITIONS | JOB_CHECK_START_TIME,
                          job_of(&a, "", cases[i].now), job_of(&a, "", cases[i].was));
-        check_samez(texts(&a, &e), cases[i].want);
+        check_samez(refused_text(&a, &e), cases[i].want);
     }
 }
 

@@ -3,21 +3,8 @@
 
 #include "api/find.h"
 #include "api/rules.h"
+#include "api/test/refused.h"
 #include "base/testing.h"
-#include "schema/validate.h"
-
-static struct str texts(struct arena *a, const struct field_errors *e)
-{
-    struct buf b = buf_in(a, 64);
-
-    vec_each (i, &e->list) {
-        struct str reason = field_error_reason(e->list.at[i].type);
-        buf_printf(&b, "%s%.*s %.*s", b.len ? ", " : "",
-                   STR_ARG(str_slice(reason, strlen("FieldValue"), reason.len)),
-                   STR_ARG(e->list.at[i].path));
-    }
-    return buf_str(&b);
-}
 
 #define GROUP(resource, flavor, limits)                                                        \
     "{\"coveredResources\":[\"" resource "\"],\"flavors\":[{\"name\":\"" flavor                \
@@ -78,7 +65,7 @@ TEST(kueue_check_cluster_queue)
             old = json_with(&a, NULL, *json_parse(&a, str_from(cases[i].old), NULL, NULL),
                             "spec", NULL);
         kueue_check_cluster_queue(&e, KUEUE_CHECK_DEFAULT, queue, old);
-        check_samez(texts(&a, &e), cases[i].want);
+        check_samez(refused_text(&a, &e), cases[i].want);
     }
 }
 
@@ -154,7 +141,7 @@ TEST(kueue_check_workload)
             cases[i].old ? json_parse(&a, str_from(cases[i].old), NULL, NULL) : NULL;
         test_case(cases[i].name);
         kueue_check_workload(&e, KUEUE_CHECK_DEFAULT, workload, old);
-        check_samez(texts(&a, &e), cases[i].want);
+        check_samez(refused_text(&a, &e), cases[i].want);
     }
 }
 
@@ -218,7 +205,7 @@ TEST(kueue_check_job)
         test_case(cases[i].name);
         kueue_check_job(&e, KUEUE_CHECK_DEFAULT, job_of(&a, cases[i].job),
                         cases[i].old ? job_of(&a, cases[i].old) : NULL, false);
-        check_samez(texts(&a, &e), cases[i].want);
+        check_samez(refused_text(&a, &e), cases[i].want);
     }
 }
 
@@ -244,7 +231,7 @@ TEST(kueue_check_pod_shape)
         test_case(cases[i].name);
         kueue_check_pod_shape(&e, &at, json_parse(&a, str_from(cases[i].spec), NULL, NULL),
                               json_parse(&a, str_from(cases[i].old), NULL, NULL));
-        check_samez(texts(&a, &e), cases[i].want);
+        check_samez(refused_text(&a, &e), cases[i].want);
     }
 }
 
@@ -258,9 +245,9 @@ TEST(kueue_check_by_table)
         json_parse(&a, S("{\"spec\":{\"fairSharing\":{\"weight\":\"-1\"}}}"), NULL, NULL);
 
     kind_validate(&e, k, v, NULL);
-    check_samez(texts(&a, &e), "Invalid spec.fairSharing");
+    check_samez(refused_text(&a, &e), "Invalid spec.fairSharing");
     e = field_errors_in(&a);
     v = json_with(&a, v, json_of_z("Odd"), "spec", "stopPolicy", NULL);
     kind_validate(&e, k, v, NULL);
-    check_samez(texts(&a, &e), "NotSupported spec.stopPolicy");
+    check_samez(refused_text(&a, &e), "NotSupported spec.stopPolicy");
 }
