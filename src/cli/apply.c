@@ -208,6 +208,7 @@ const struct cli_command cli_delete = {
     .example = "berth delete job/a",
     .flags = delete_flags,
     .n_flags = countof(delete_flags),
+    .words = CLI_WORDS_KINDS,
     .most_words = -1,
     .run = delete_run,
 };

@@ -92,11 +92,13 @@ int cli_parse(const struct cli_command *command, struct arena *a, int argc, char
     assert(command->n_flags <= CLI_MAX_FLAGS);
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--") == 0) {
-            out->rest = argv + i + 1;
-            out->n_rest = (size_t)(argc - i - 1);
-            if (!command->takes_rest)
-                for (int k = i + 1; k < argc; k++)
-                    vec_push_in(a, &words, argv[k]);
+            if (command->takes_rest) {
+                out->rest = argv + i + 1;
+                out->n_rest = (size_t)(argc - i - 1);
+                break;
+            }
+            while (++i < argc)
+                vec_push_in(a, &words, argv[i]);
             break;
         }
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {

@@ -19,6 +19,14 @@ struct cli_flag {
 
 struct cli_args;
 
+/* What a command's words are, for the shell's completion. */
+enum cli_words {
+    CLI_WORDS_OTHER,
+    CLI_WORDS_KINDS,   /* KIND [NAME...] or KIND/NAME... */
+    CLI_WORDS_TARGETS, /* KIND/NAME... */
+    CLI_WORDS_SHELLS,
+};
+
 struct cli_command {
     const char *name;
     const char *usage;   /* without the leading "berth " */
@@ -29,6 +37,7 @@ struct cli_command {
     int least_words, most_words; /* positional; most -1: any number */
     bool takes_rest;             /* what follows "--" goes to args->rest */
     bool is_hidden;
+    enum cli_words words;
     int (*run)(struct cli_args *args);
 };
 
@@ -49,6 +58,8 @@ struct cli_args {
 
 extern const struct cli_command *const cli_commands[];
 extern const size_t cli_n_commands;
+/* The row of that name, or NULL. */
+const struct cli_command *cli_command_named(const char *name);
 
 /* Reads argv[1..] into *out. 0, or EXIT_USAGE after one sentence on stderr; -1 where help was
  * asked for and printed. */

@@ -81,31 +81,41 @@ int file_read(struct arena *a, struct str path, struct str *out, struct err *err
     return 0;
 }
 
-static void add_objects(struct arena *a, const struct json *v, size_t line,
-                        struct file_objects *out)
+static int add_objects(struct arena *a, const struct json *v, size_t line,
+                       struct file_objects *out, struct err *err)
 {
     const struct json *items = json_getz(v, "items");
 
+    if (v->type == JSON_NULL)
+        return 0; /* an empty document */
     if (v->type != JSON_OBJECT)
-        return;
+        return err_set(err, ERR_SYNTAX, "line %zu: no object begins here", line);
     if (!str_ends(json_str(json_getz(v, "kind")), S("List")) || !items) {
         vec_push_in(a, &out->list, (struct file_object){v, line});
-        return;
+        return 0;
     }
     json_each (i, items)
-        add_objects(a, json_at(items, i), line, out);
+        if (add_objects(a, json_at(items, i), line, out, err) < 0)
+            return -1;
+    return 0;
 }
 
 int file_objects(struct arena *a, struct str path, struct file_objects *out, struct err *err)
 {
+    struct file_objects found = {0};
     struct yaml_docs docs = {0};
     struct str text;
 
-    *out = (struct file_objects){0};
-    if (file_read(a, path, &text, err) < 0 || yaml_parse(a, text, NULL, &docs, err) < 0)
-        return err_wrap(err, "%.*s", STR_ARG(path));
+    if (file_read(a, path, &text, err) < 0)
+        return -1;
+    if (yaml_parse(a, text, NULL, &docs, err) < 0)
+        return err_wrap(err, "'%.*s'", STR_ARG(path));
     vec_each (i, &docs.list)
-        add_objects(a, docs.list.at[i].value, docs.list.at[i].line, out);
+        if (add_objects(a, docs.list.at[i].value, docs.list.at[i].line, &found, err) < 0)
+            return err_wrap(err, "'%.*s'", STR_ARG(path));
+    if (found.list.len == 0)
+        return err_set(err, ERR_NOT_FOUND, "no object is in '%.*s'", STR_ARG(path));
+    *out = found;
     return 0;
 }
 

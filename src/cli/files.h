@@ -24,7 +24,7 @@ struct file_object {
 struct file_objects {
     VEC(struct file_object) list;
 };
-/* -1 with err, which names the file. */
+/* -1 with err, which names the file; ERR_NOT_FOUND also where no object is in it. */
 int file_objects(struct arena *a, struct str path, struct file_objects *out, struct err *err);
 
 /* Replaces the file by a new one, durable before it is seen. -1 with ERR_IO. */

@@ -122,6 +122,7 @@ const struct cli_command cli_logs = {
     .example = "berth logs -f job/train",
     .flags = flags,
     .n_flags = countof(flags),
+    .words = CLI_WORDS_TARGETS,
     .least_words = 1,
     .most_words = 1,
     .run = logs,

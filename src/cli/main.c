@@ -16,14 +16,6 @@ static void print_commands(FILE *out)
     fprintf(out, "\nberth COMMAND --help says more of one; begin with: berth up\n");
 }
 
-static const struct cli_command *find_command(const char *name)
-{
-    for (size_t i = 0; i < cli_n_commands; i++)
-        if (strcmp(cli_commands[i]->name, name) == 0)
-            return cli_commands[i];
-    return NULL;
-}
-
 int main(int argc, char **argv)
 {
     if (keeper_is_asked(argc, argv))
@@ -35,7 +27,7 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {
-        const struct cli_command *c = argc > 2 ? find_command(argv[2]) : NULL;
+        const struct cli_command *c = argc > 2 ? cli_command_named(argv[2]) : NULL;
         if (c)
             cli_help(c, stdout);
         else
@@ -43,7 +35,7 @@ int main(int argc, char **argv)
         return 0;
     }
     const char *name = strcmp(argv[1], "--version") == 0 ? "version" : argv[1];
-    const struct cli_command *c = find_command(name);
+    const struct cli_command *c = cli_command_named(name);
     if (!c) {
         fprintf(stderr, "berth: unknown command '%s'\nusage: berth COMMAND [OPTIONS] ...\n",
                 argv[1]);

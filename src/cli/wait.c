@@ -176,6 +176,7 @@ const struct cli_command cli_wait = {
     .example = "berth wait job/a --for Complete --timeout 10m",
     .flags = flags,
     .n_flags = countof(flags),
+    .words = CLI_WORDS_TARGETS,
     .least_words = 1,
     .most_words = -1,
     .run = wait_run,

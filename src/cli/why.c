@@ -146,6 +146,7 @@ const struct cli_command cli_why = {
     .example = "berth why job/train",
     .flags = flags,
     .n_flags = countof(flags),
+    .words = CLI_WORDS_TARGETS,
     .least_words = 1,
     .most_words = 1,
     .run = why,
