@@ -1,8 +1,6 @@
 /* unparse.c - the tree as text, in one form: what parses back to the same tree */
 #include "cel/value_priv.h"
 
-#include <math.h>
-
 #include "cel/ast_priv.h"
 
 enum { /* how strongly a node binds; operands of less need parentheses */
@@ -130,21 +128,24 @@ static void put_binary(struct buf *out, const struct node *n, int i)
     put(out, n->args[1], is_logic && right == i ? level : level + 1);
 }
 
-static bool is_negative(const struct node *n)
+/* Does the operand's text begin with a number? A minus before it would become its own. */
+static bool begins_with_number(const struct node *n)
 {
-    return n->kind == N_CONST && ((n->value.kind == CEL_INT && n->value.i < 0) ||
-                                  (n->value.kind == CEL_DOUBLE && signbit(n->value.d)));
+    for (;;) {
+        n = n->written ? n->written : n;
+        if (n->kind == N_SELECT)
+            n = n->target;
+        else if (n->kind == N_CALL && (n->is_member || n->name.at[0] == '_'))
+            n = n->args[0];
+        else
+            return n->kind == N_CONST && value_is_number(n->value);
+    }
 }
 
-/* Signs do not mix: what follows one is no sign of a number, and no number takes it over. */
 static void put_unary(struct buf *out, const struct node *n)
 {
-    const struct node *arg = n->args[0];
-    bool is_minus = n->name.at[0] == '-';
-    bool is_apart = is_minus ? arg->kind == N_CONST : is_negative(arg);
-
-    buf_byte(out, is_minus ? '-' : '!');
-    put(out, arg, is_apart ? P_MEMBER + 1 : P_MEMBER);
+    buf_byte(out, n->name.at[0]);
+    put(out, n->args[0], begins_with_number(n->args[0]) ? P_MEMBER + 1 : P_MEMBER);
 }
 
 static void put_call(struct buf *out, const struct node *n)
