@@ -122,12 +122,15 @@ void arena_reset(struct arena *a)
     a->total = largest->size;
 }
 
-static void add_block(struct arena *a, size_t least)
+/* One that holds `need` bytes at least, aligned. */
+static __attribute__((noinline)) void add_block(struct arena *a, size_t need, size_t align)
 {
     size_t size = a->next_size ? a->next_size : FIRST_SIZE;
 
+    if (need > SIZE_MAX / 2)
+        die("out of memory: %zu bytes", need);
     a->next_size = MIN(size * 2, ARENA_MAX_STEP);
-    size = MAX(size, least);
+    size = MAX(size, need + align);
     struct arena_block *b = mem_alloc(sizeof(*b) + size);
     b->older = a->block;
     b->size = size;
@@ -137,14 +140,12 @@ static void add_block(struct arena *a, size_t least)
     a->total += size;
 }
 
-void *arena_raw(struct arena *a, size_t size, size_t align)
+static inline void *take(struct arena *a, size_t size, size_t align)
 {
     size_t pad = (size_t)(-(uintptr_t)a->at & (align - 1));
 
     if (unlikely((size_t)(a->end - a->at) < pad || (size_t)(a->end - a->at) - pad < size)) {
-        if (size > SIZE_MAX / 2)
-            die("out of memory: %zu bytes", size);
-        add_block(a, size + align);
+        add_block(a, size, align);
         pad = (size_t)(-(uintptr_t)a->at & (align - 1));
     }
     void *p = a->at + pad;
@@ -152,9 +153,14 @@ void *arena_raw(struct arena *a, size_t size, size_t align)
     return p;
 }
 
+void *arena_raw(struct arena *a, size_t size, size_t align)
+{
+    return take(a, size, align);
+}
+
 void *arena_alloc(struct arena *a, size_t size, size_t align)
 {
-    void *p = arena_raw(a, size, align);
+    void *p = take(a, size, align);
 
     if (size)
         memset(p, 0, size);
@@ -168,7 +174,7 @@ void *arena_grow(struct arena *a, void *old, size_t old_size, size_t size, size_
         a->at = (char *)old + size;
         return old;
     }
-    void *p = arena_raw(a, size, align);
+    void *p = take(a, size, align);
     if (old_size)
         memcpy(p, old, MIN(old_size, size));
     return p;

@@ -3,21 +3,6 @@
 
 #include <sys/random.h>
 
-struct str str_from(const char *z)
-{
-    return (struct str){z, z ? strlen(z) : 0};
-}
-
-bool str_eq(struct str a, struct str b)
-{
-    return a.len == b.len && (a.len == 0 || memcmp(a.at, b.at, a.len) == 0);
-}
-
-bool str_eqz(struct str a, const char *z)
-{
-    return str_eq(a, str_from(z));
-}
-
 bool str_is_one_of(struct str s, const char *const *words, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -310,9 +295,15 @@ size_t str_put_rune(char out[4], int32_t rune)
 
 bool str_is_utf8(struct str s)
 {
-    for (size_t i = 0; i < s.len;)
-        if (str_rune(s, &i) < 0)
+    for (size_t i = 0; i < s.len;) {
+        uint64_t word = UINT64_C(0x8080808080808080);
+        if (s.len - i >= sizeof(word))
+            memcpy(&word, s.at + i, sizeof(word));
+        if (!(word & UINT64_C(0x8080808080808080))) /* ASCII, which most texts are */
+            i += sizeof(word);
+        else if (str_rune(s, &i) < 0)
             return false;
+    }
     return true;
 }
 

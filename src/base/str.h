@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct arena;
 
@@ -28,14 +29,23 @@ struct str {
 #define STR_ARG(s) (int)(s).len, (s).at ? (s).at : ""
 
 /* A view of a C string; NULL gives the empty str. */
-struct str str_from(const char *z);
+static inline struct str str_from(const char *z)
+{
+    return (struct str){z, z ? strlen(z) : 0};
+}
 static inline struct str str_of(const char *at, size_t len)
 {
     return (struct str){at, len};
 }
 
-bool str_eq(struct str a, struct str b);
-bool str_eqz(struct str a, const char *z);
+static inline bool str_eq(struct str a, struct str b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.at, b.at, a.len) == 0);
+}
+static inline bool str_eqz(struct str a, const char *z)
+{
+    return str_eq(a, str_from(z));
+}
 bool str_is_one_of(struct str s, const char *const *words, size_t n);
 /* Bytewise order, as memcmp; a prefix sorts first. */
 int str_cmp(struct str a, struct str b);

@@ -77,6 +77,26 @@ TEST(str_rune)
     }
 }
 
+TEST(str_is_utf8)
+{
+    static const struct {
+        const char *name, *text;
+        bool want;
+    } cases[] = {
+        {"nothing",                           "",                            true },
+        {"more than a word of ascii",         "abcdefghijklmnopq",           true },
+        {"a rune across two words",           "abcdefg\xe2\x82\xacijklmnop", true },
+        {"a rune cut short at the end",       "abcdefghijklmno\xe2\x82",     false},
+        {"one bad byte behind a whole word",  "abcdefgh\xffijklmno",         false},
+        {"one bad byte in the last few ones", "abcdefghij\x80",              false},
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        test_case(cases[i].name);
+        check_int(str_is_utf8(str_from(cases[i].text)), cases[i].want);
+    }
+}
+
 TEST(str_find)
 {
     check_int(str_find(S("hello"), S("lo")), 3);
