@@ -43,6 +43,7 @@ static const struct cel_type *fresh(struct checker *c)
     struct cel_type *t = arena_new(c->arena, struct cel_type);
 
     t->kind = CEL_T_PARAM;
+    t->is_open = true;
     t->id = (uint32_t)c->bound.len;
     vec_push_in(c->arena, &c->bound, NULL);
     return t;
@@ -76,7 +77,7 @@ static const struct cel_type *substitute(struct checker *c, const struct cel_typ
             return substitute(c, c->bound.at[t->id], to_dyn);
         return to_dyn ? &cel_type_dyn : t;
     }
-    if (t->n_params == 0)
+    if (!t->is_open)
         return t;
     for (size_t i = 0; i < t->n_params; i++) {
         params[i] = substitute(c, t->params[i], to_dyn);
@@ -94,7 +95,7 @@ static const struct cel_type *instantiate(struct checker *c, const struct cel_ty
 
     if (t->kind == CEL_T_PARAM)
         return vars[t->id];
-    if (t->n_params == 0)
+    if (!t->is_open)
         return t;
     for (size_t i = 0; i < t->n_params; i++) {
         params[i] = instantiate(c, t->params[i], vars);
@@ -110,7 +111,7 @@ static bool occurs(struct checker *c, const struct cel_type *var, const struct c
             return true;
         return c->bound.at[in->id] && occurs(c, var, c->bound.at[in->id]);
     }
-    for (size_t i = 0; i < in->n_params; i++)
+    for (size_t i = 0; in->is_open && i < in->n_params; i++)
         if (occurs(c, var, in->params[i]))
             return true;
     return false;

@@ -421,34 +421,57 @@ static struct cel_value put_clause(struct arena *a, struct buf *b, struct format
     }
 }
 
+/* The usual clauses without more ado; false: this one takes a closer look. */
+static bool put_usual(struct buf *b, char verb, struct cel_value v)
+{
+    if (verb == 's' && v.kind == CEL_STRING)
+        buf_add(b, cel_str(v));
+    else if ((verb == 's' || verb == 'd') && v.kind == CEL_INT)
+        buf_i64(b, v.i);
+    else
+        return false;
+    return true;
+}
+
+/* Where the next '%' stands, or the end. */
+static size_t next_clause(struct str s, size_t from)
+{
+    const char *at = memchr(s.at + from, '%', s.len - from);
+
+    return at ? (size_t)(at - s.at) : s.len;
+}
+
 struct cel_value format_string(struct cel_call *c, struct str s, struct cel_value list)
 {
     struct buf b = buf_in(c->arena, s.len + 64);
     bool is_old = c->env->old_format;
     struct format_clause f;
-    struct cel_value v;
+    struct cel_value v, bad;
     uint32_t used = 0;
 
-    for (size_t i = 0; i < s.len;) {
-        if (s.at[i] != '%') {
-            size_t from = i;
-            while (i < s.len && s.at[i] != '%')
-                i++;
-            buf_add(&b, str_slice(s, from, i));
-            continue;
-        }
-        if (++i < s.len && s.at[i] == '%') {
+    for (size_t i = 0, from = 0; from < s.len; from = i) {
+        i = next_clause(s, from);
+        buf_add(&b, str_slice(s, from, i));
+        if (i == s.len)
+            break;
+        bool is_end = ++i == s.len;
+        if (!is_end && s.at[i] == '%') {
             buf_byte(&b, '%');
             i++;
             continue;
         }
-        if (i < s.len && used >= list.len)
+        if (!is_end && used == list.len)
             return cel_fail_text(c->arena, "index %u out of range", used);
-        if (!format_clause(c->arena, s, &i, is_old, &f, &v))
-            return v;
-        v = put_clause(c->arena, &b, f, is_old, cel_at(c->arena, list, used++));
-        if (v.kind == CEL_ERROR)
-            return v;
+        v = is_end ? cel_null() : cel_at(c->arena, list, used++);
+        if (!is_end && put_usual(&b, s.at[i], v)) {
+            i++;
+        } else {
+            if (!format_clause(c->arena, s, &i, is_old, &f, &bad))
+                return bad;
+            v = put_clause(c->arena, &b, f, is_old, v);
+            if (v.kind == CEL_ERROR)
+                return v;
+        }
         if (b.len > CEL_MAX_BYTES)
             return cel_fail(CEL_E_MEMORY);
     }

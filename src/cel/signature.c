@@ -88,6 +88,7 @@ static const struct cel_type *variable_named(struct arena *a, struct str name)
     struct cel_type *t = arena_new(a, struct cel_type);
 
     t->kind = CEL_T_PARAM;
+    t->is_open = true;
     t->name = str_copy(a, name);
     t->id = (uint32_t)(name.at[0] - 'A') % 26;
     return t;

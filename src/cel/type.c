@@ -47,8 +47,10 @@ const struct cel_type *cel_type_with(struct arena *a, enum cel_type_kind kind, s
     struct cel_type *t = arena_new(a, struct cel_type);
     const struct cel_type **copy = arena_array(a, const struct cel_type *, MAX(n, (size_t)1));
 
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         copy[i] = params[i];
+        t->is_open |= params[i]->is_open;
+    }
     t->kind = (uint8_t)kind;
     t->name = name;
     t->params = copy;

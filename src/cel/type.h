@@ -72,6 +72,7 @@ struct cel_type {
     struct cel_value (*field)(const struct cel_object *o, struct arena *a, struct str name);
     bool (*equal)(const struct cel_object *x, const struct cel_object *y);
     bool is_opaque_struct; /* no message literal */
+    bool is_open;          /* there are variables among its parameters, or it is one */
     const void *host;      /* whatever its maker wants to find again */
 };
 
