@@ -155,7 +155,8 @@ void step_delete(struct step *s, const struct client_target *t,
 void step_ignore_error(struct step *s);
 
 /* An Event about the object; equal ones are counted up in one Event. `type` is "Normal" or
- * "Warning"; the note is cut at 1024 bytes. Never fails the step. */
+ * "Warning"; the note is cut at 1024 bytes. Never fails the step. Past a burst of a thousand
+ * they are written at fifty a second, and the rest is left out. */
 #define EVENT_NOTE_MAX 1024
 void step_event(struct step *s, struct object *about, const char *type, const char *reason,
                 const char *format, ...) like_printf(5, 6);

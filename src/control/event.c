@@ -4,6 +4,10 @@
  * stands already; a repetition within EVENT_QUIET of the last write is counted without being
  * written, and the next write carries the count. The book forgets the oldest past
  * EVENT_BOOK_MAX.
+ *
+ * Events are for people, who read no thousands: past EVENT_BURST of them they are written at
+ * EVENT_RATE, and what is more than that is left out, as upstream's recorders do. Conditions
+ * lose nothing.
  */
 #include "control/controller_priv.h"
 
@@ -14,6 +18,9 @@
 
 #define EVENT_BOOK_MAX 4096
 #define EVENT_QUIET span_s(1)
+#define EVENT_RATE 50 /* new ones a second that are written */
+#define EVENT_BURST 1000
+#define EVENT_RESERVE 250 /* of the burst, for warnings alone */
 
 struct told {
     struct str key; /* uid, type, reason and note; owned */
@@ -25,7 +32,9 @@ struct told {
 struct event_book {
     struct control *control;
     MAP(struct told *) told;
-    uint64_t n_made;
+    uint64_t n_made, n_left_out;
+    int64_t budget; /* nanoseconds that are not spent; one event costs SECOND_NS / EVENT_RATE */
+    struct instant counted;
 };
 
 static void told_free(struct told *t)
@@ -41,6 +50,8 @@ struct event_book *event_book_new(struct control *c)
     struct event_book *b = mem_zero(1, sizeof(*b));
 
     b->control = c;
+    b->budget = EVENT_BURST * (SECOND_NS / EVENT_RATE);
+    b->counted = io_now(control_io(c));
     return b;
 }
 
@@ -136,6 +147,26 @@ static void forget_oldest(struct event_book *b)
     }
 }
 
+/* May one more be written? */
+static bool spend(struct event_book *b, struct str type, struct instant now)
+{
+    const int64_t cost = SECOND_NS / EVENT_RATE;
+    int64_t least = str_eqz(type, "Normal") ? EVENT_RESERVE * cost : 0;
+    int64_t since = MAX(instant_sub(now, b->counted).ns, INT64_C(0));
+
+    b->budget = since > EVENT_BURST * cost ? EVENT_BURST * cost
+                                           : MIN(b->budget + since, EVENT_BURST * cost);
+    b->counted = now;
+    if (b->budget - cost < least) {
+        if (b->n_left_out++ == 0)
+            log_info("more events than are written", "rate=%d", EVENT_RATE);
+        return false;
+    }
+    b->budget -= cost;
+    b->n_left_out = 0;
+    return true;
+}
+
 static void say(struct control *c, struct object *about, struct str type, struct str reason,
                 struct str note)
 {
@@ -150,10 +181,12 @@ static void say(struct control *c, struct object *about, struct str type, struct
         count_up(c, &a, *found);
         return;
     }
+    struct instant now = io_now(control_io(c));
+    if (!spend(b, type, now))
+        return;
     if (map_len(&b->told) >= EVENT_BOOK_MAX)
         forget_oldest(b);
     struct told *t = mem_zero(1, sizeof(*t));
-    struct instant now = io_now(control_io(c));
     *t = (struct told){.key = heap_copy(key), .last_write = now, .count = 1};
     t->ns = heap_copy(of.ns.len ? of.ns : S("default"));
     t->name = heap_copy(

@@ -7,6 +7,7 @@
 
 #include "controllers/controllers_priv.h"
 #include "controllers/queue_job.h"
+#include "controllers/words.h"
 #include "controllers/workload_decide.h"
 
 #include "api/kinds.h"
@@ -47,6 +48,7 @@ struct admit {
     struct queue_engine *engine;
     struct queue_config config;
     struct queue_loader loader;
+    struct words *words; /* what those who wait are to be told */
     VEC(struct listener) listeners;
     struct list writes; /* under way */
     bool has_started;
@@ -117,8 +119,10 @@ static void take_away(struct admit *ad, size_t which, struct object *o)
         queue_delete_cq(ad->engine, key.name);
     else if (k == &kind_kueue_local_queue)
         queue_delete_lq(ad->engine, key.ns, key.name);
-    else
+    else {
         queue_delete_workload(ad->engine, object_path(o));
+        words_forget(ad->words, object_path(o));
+    }
 }
 
 static bool same_queue(struct cache_event *e)
@@ -127,19 +131,58 @@ static bool same_queue(struct cache_event *e)
                              json_path(cache_event_now(e), "spec", "clusterQueue", NULL));
 }
 
-static void tell_listeners(struct admit *ad, struct str cq)
+static void tell_listeners(struct admit *ad, struct str cq, struct str lq)
 {
     vec_each (i, &ad->listeners)
-        ad->listeners.at[i].fn(ad->listeners.at[i].ctx, cq);
+        ad->listeners.at[i].fn(ad->listeners.at[i].ctx, cq, lq);
+}
+
+/* Where it waits, whose quota it held, and whose it holds. */
+static void tell_queues_of(struct admit *ad, struct cache_event *e, struct str held)
+{
+    const struct json *tree = cache_event_any(e);
+    struct object *o = e->now ? e->now : e->old;
+    struct str queue = json_str(json_path(tree, "spec", "queueName", NULL));
+    struct str lq =
+        str_printf(e->arena, "%.*s/%.*s", STR_ARG(object_key(o).ns), STR_ARG(queue));
+    struct str cq = queue_lq_target(ad->engine, lq),
+               holds = queue_holds(ad->engine, object_path(o));
+
+    if (queue.len)
+        tell_listeners(ad, cq, lq);
+    if (held.len && !str_eq(held, cq))
+        tell_listeners(ad, held, S(""));
+    if (holds.len && !str_eq(holds, cq) && !str_eq(holds, held))
+        tell_listeners(ad, holds, S(""));
+}
+
+/* A status written, of a kind of which the engine reads the spec alone. */
+static bool is_status_only(const struct feed *f, struct cache_event *e)
+{
+    const struct kind *k = fed[f->which];
+    const struct json *was, *now;
+
+    if (!e->old || !e->now ||
+        (k != &kind_kueue_cohort && k != &kind_kueue_cluster_queue &&
+         k != &kind_kueue_local_queue))
+        return false;
+    was = json_getz(cache_event_old(e), "metadata");
+    now = json_getz(cache_event_now(e), "metadata");
+    return json_eq(json_getz(was, "generation"), json_getz(now, "generation")) &&
+           json_eq(json_getz(was, "deletionTimestamp"), json_getz(now, "deletionTimestamp")) &&
+           json_eq(json_getz(was, "uid"), json_getz(now, "uid"));
 }
 
 static void fed_changed(void *ctx, struct cache_event *e)
 {
     struct feed *f = ctx;
     struct admit *ad = f->admit;
+    struct str held = {0};
 
-    if (!ad->has_started)
+    if (!ad->has_started || is_status_only(f, e))
         return;
+    if (f->which == FED_WORKLOAD)
+        held = queue_holds(ad->engine, object_path(e->now ? e->now : e->old));
     if (e->now)
         put(ad, e->arena, cache_event_now(e));
     else
@@ -148,7 +191,10 @@ static void fed_changed(void *ctx, struct cache_event *e)
         put_workloads_of(ad, object_path(e->now));
     if (e->now && f->which == FED_CQ && !e->old)
         put_workloads_of_cq(ad, object_key(e->now).name);
-    tell_listeners(ad, S(""));
+    if (f->which == FED_WORKLOAD)
+        tell_queues_of(ad, e, held);
+    else
+        tell_listeners(ad, S(""), S(""));
     wake_cycle(ad);
 }
 
@@ -211,7 +257,7 @@ static void feed_all(struct admit *ad)
     for (size_t k = 0; k < countof(fed); k++)
         put_all(ad, ad->caches[k]);
     ad->has_started = true;
-    tell_listeners(ad, S(""));
+    tell_listeners(ad, S(""), S(""));
 }
 
 /* ---- writing ---- */
@@ -343,22 +389,54 @@ static void write_eviction(struct admit *ad, const struct queue_decision *d,
 
 /* ---- waiting ---- */
 
-static void write_pending(struct admit *ad, struct object *o, const struct queue_decision *d)
+static void write_pending(struct admit *ad, struct object *o, const struct word *word)
 {
     struct write *w = write_new(ad, WRITE_PENDING, o);
     struct arena *a = &w->arena;
-    const struct kueue_workload *wl = object_view(o, a);
-    struct workload_edit e = workload_edit(a, wl, now_of(ad));
+    struct workload_edit e = workload_edit(a, object_view(o, a), now_of(ad));
 
-    workload_decide(&e, object_tree(o, a), d, &ad->loader);
+    e.is_coarse = !queue_gate(&ad->config, QUEUE_GATE_OBSERVABILITY);
+    workload_wait(&e, object_tree(o, a), word->reason, str_copy(a, word->message),
+                  word->is_gated, &ad->loader);
     if (!e.has_changed) {
         write_free(w);
         return;
     }
-    w->event_type = S("Normal");
-    w->event = S("Pending");
-    w->note = queue_message(a, d->outcome, d->causes, d->n_causes, d->n_victims);
+    if (word->has_other_reason) {
+        w->event_type = S("Normal");
+        w->event = S("Pending");
+        w->note = str_copy(a, word->message);
+    }
     send(w, &e, false);
+}
+
+/* Tells those whose time has come why they wait; when to come again. */
+static struct instant tell_waiting(struct admit *ad)
+{
+    struct instant next;
+    struct word word;
+
+    while (words_take(ad->words, now_of(ad), &word, &next)) {
+        struct object *o = cache_find(ad->caches[FED_WORKLOAD], word.key);
+        if (o && queue_is_waiting(ad->engine, word.key))
+            write_pending(ad, o, &word);
+    }
+    return next;
+}
+
+static void say_pending(struct admit *ad, const struct queue_decision *d)
+{
+    scoped(arena_fini) struct arena a = {0};
+
+    if (d->is_second_pass || d->reason == QUEUE_NONE)
+        return;
+    words_say(ad->words,
+              &(struct word){.key = d->key,
+                             .message = queue_message(&a, d->outcome, d->causes, d->n_causes,
+                                                      d->n_victims),
+                             .reason = d->reason,
+                             .is_gated = d->outcome == OUTCOME_GATED},
+              now_of(ad));
 }
 
 static void write_decision(struct admit *ad, const struct queue_decision *d)
@@ -368,12 +446,13 @@ static void write_decision(struct admit *ad, const struct queue_decision *d)
     if (!o)
         return; /* its deletion is on its way to the engine */
     if (d->outcome == OUTCOME_ADMITTED) {
+        words_forget(ad->words, d->key);
         write_admission(ad, o, d);
         return;
     }
     for (size_t i = 0; i < d->n_victims; i++)
         write_eviction(ad, d, &d->victims[i], o);
-    write_pending(ad, o, d);
+    say_pending(ad, d);
 }
 
 /* ---- the cycle ---- */
@@ -381,7 +460,7 @@ static void write_decision(struct admit *ad, const struct queue_decision *d)
 static int cycle(struct step *s, struct err *err)
 {
     struct admit *ad = s->ctx;
-    struct instant next = {0};
+    struct instant next = {0}, words;
 
     (void)err;
     if (!ad->has_started)
@@ -394,9 +473,12 @@ static int cycle(struct step *s, struct err *err)
         struct queue_plan plan = queue_cycle(ad->engine, s->arena, s->now);
         for (size_t i = 0; i < plan.len; i++) {
             write_decision(ad, &plan.at[i]);
-            tell_listeners(ad, plan.at[i].cq);
+            tell_listeners(ad, plan.at[i].cq, plan.at[i].lq);
         }
     }
+    words = tell_waiting(ad);
+    if (!instant_is_set(next) || (instant_is_set(words) && instant_before(words, next)))
+        next = words;
     if (instant_is_set(next))
         step_again(s, instant_sub(next, s->now));
     return 0;
@@ -426,6 +508,7 @@ struct admit *admit_new(struct control *c)
     list_init(&ad->writes);
     ad->config = queue_config_default();
     ad->engine = queue_new(&ad->config);
+    ad->words = words_new();
     ad->loader = (struct queue_loader){.config = &ad->config};
     ad->controller = controller_new(
         c, &(struct controller_config){
@@ -454,6 +537,7 @@ void admit_free(struct admit *ad)
     list_each (p, &ad->writes)
         write_free(list_item(p, struct write, in_writes));
     queue_free(ad->engine);
+    words_free(ad->words);
     vec_fini(&ad->listeners);
     arena_fini(&ad->rules);
     free(ad);

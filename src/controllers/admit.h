@@ -18,6 +18,7 @@ struct admit *admit_new(struct control *c);
 void admit_free(struct admit *ad); /* after control_free(); accepts NULL */
 /* The engine, to look into. */
 struct queue_engine *admit_engine(struct admit *ad);
-/* Called after every cycle with the ClusterQueue whose numbers may have changed ("" any). */
-typedef void admit_changed_fn(void *ctx, struct str cq);
+/* Told when numbers may have changed: of one ClusterQueue and one LocalQueue ("ns/name"),
+ * either of which may be ""; both "": of all. */
+typedef void admit_changed_fn(void *ctx, struct str cq, struct str lq);
 void admit_on_change(struct admit *ad, admit_changed_fn *fn, void *ctx);

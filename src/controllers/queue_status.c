@@ -1,7 +1,8 @@
 /* queue_status.c - what ClusterQueues and LocalQueues show of themselves
  *
- * Written only where something changed, and for one queue at most every QUEUE_STATUS_EVERY: a
- * thousand admissions are not a thousand writes of the same numbers.
+ * Written only where something changed: QUEUE_STATUS_AFTER the change, and for one queue not
+ * again before QUEUE_STATUS_EVERY, or longer where there are more than QUEUE_STATUS_MANY of
+ * them. A thousand admissions are not a thousand writes of the same numbers.
  */
 #include "controllers/controllers_priv.h"
 
@@ -9,17 +10,71 @@
 #include "api/kueue_v1beta2.h"
 #include "api/resource_list.h"
 #include "controllers/admit.h"
+#include "io/io.h"
 #include "object/object.h"
 #include "queue/queue.h"
 #include "schema/codec.h"
 
-#define QUEUE_STATUS_EVERY span_ms(200)
+#define QUEUE_STATUS_AFTER span_ms(100)
+#define QUEUE_STATUS_EVERY span_s(1)
+#define QUEUE_STATUS_MANY 200
+
+/* When a queue was last written. */
+struct pace {
+    MAP(struct instant) last; /* by path, owned */
+};
 
 struct queue_status {
     struct admit *admit;
+    struct control *control;
     struct cache *cqs, *lqs;
     struct controller *cq_controller, *lq_controller;
+    struct pace cq_pace, lq_pace;
 };
+
+/* ---- not too often ---- */
+
+static void pace_wrote(struct pace *p, struct str path, struct instant now)
+{
+    struct instant *last = map_get(&p->last, path);
+
+    if (!last) {
+        char *at = mem_alloc(path.len);
+        memcpy(at, path.at, path.len);
+        last = map_put(&p->last, str_of(at, path.len));
+    }
+    *last = now;
+}
+
+static void pace_forget(struct pace *p, struct str path)
+{
+    map_each (i, &p->last) {
+        struct str key = map_key(&p->last, i);
+        if (!str_eq(key, path))
+            continue;
+        map_del(&p->last, path);
+        free((char *)(uintptr_t)key.at);
+        return;
+    }
+}
+
+static void pace_fini(struct pace *p)
+{
+    map_each (i, &p->last)
+        free((char *)(uintptr_t)map_key(&p->last, i).at);
+    map_fini(&p->last);
+}
+
+/* How long the next write of it has to wait. */
+static struct span pace_left(const struct pace *p, struct str path, struct instant now)
+{
+    const struct instant *last = map_get(&p->last, path);
+    int64_t every =
+        QUEUE_STATUS_EVERY.ns * (int64_t)(1 + map_len(&p->last) / QUEUE_STATUS_MANY);
+
+    return last ? (struct span){MAX(last->ns + every - now.ns, QUEUE_STATUS_AFTER.ns)}
+                : QUEUE_STATUS_AFTER;
+}
 
 /* ---- parts ---- */
 
@@ -105,13 +160,14 @@ local_flavors(struct arena *a, const struct queue_usage_line *lines, size_t n)
 }
 
 /* Writes the status where it differs from what is stored. */
-static void write_if_changed(struct step *s, const struct kind *kind, struct object *o,
-                             struct json status)
+static void write_if_changed(struct step *s, struct pace *pace, const struct kind *kind,
+                             struct object *o, struct json status)
 {
     const struct json *tree = object_tree(o, s->arena);
 
     if (json_eq(json_getz(tree, "status"), &status))
         return;
+    pace_wrote(pace, s->key, s->now);
     step_update(s, kind, s->ns, s->name, S("status"),
                 json_with(s->arena, tree, status, "status", NULL), NULL, NULL);
 }
@@ -130,8 +186,10 @@ static int reconcile_cq(struct step *s, struct err *err)
     static const struct kueue_cluster_queue_status none;
 
     (void)err;
-    if (!o)
+    if (!o) {
+        pace_forget(&qs->cq_pace, s->key);
         return 0;
+    }
     const struct kueue_cluster_queue *cq = object_view(step_hold(s, o), s->arena);
     struct queue_cq_view v = queue_cq_look(admit_engine(qs->admit), s->arena, s->name);
     if (!v.is_known)
@@ -145,7 +203,7 @@ static int reconcile_cq(struct step *s, struct err *err)
     SET(&next, pending_workloads, (int32_t)(v.pending_active + v.pending_parked));
     SET(&next, reserving_workloads, (int32_t)v.reserving);
     SET(&next, admitted_workloads, (int32_t)v.admitted);
-    write_if_changed(s, &kind_kueue_cluster_queue, o,
+    write_if_changed(s, &qs->cq_pace, &kind_kueue_cluster_queue, o,
                      schema_encode(s->arena, status_schema(&kind_kueue_cluster_queue), &next));
     return 0;
 }
@@ -178,8 +236,10 @@ static int reconcile_lq(struct step *s, struct err *err)
     const char *message, *reason;
 
     (void)err;
-    if (!o)
+    if (!o) {
+        pace_forget(&qs->lq_pace, s->key);
         return 0;
+    }
     const struct kueue_local_queue *lq = object_view(step_hold(s, o), s->arena);
     struct queue_lq_view v = queue_lq_look(admit_engine(qs->admit), s->arena, s->ns, s->name);
     struct kueue_local_queue_status next = lq->status ? *lq->status : none;
@@ -192,25 +252,33 @@ static int reconcile_lq(struct step *s, struct err *err)
     SET(&next, admitted_workloads, (int32_t)v.admitted);
     SET(&next, flavors_reservation, local_flavors(s->arena, v.reserved, v.n_lines));
     SET(&next, flavors_usage, local_flavors(s->arena, v.in_use, v.n_lines));
-    write_if_changed(s, &kind_kueue_local_queue, o,
+    write_if_changed(s, &qs->lq_pace, &kind_kueue_local_queue, o,
                      schema_encode(s->arena, status_schema(&kind_kueue_local_queue), &next));
     return 0;
 }
 
 /* ---- wiring ---- */
 
-static void changed(void *ctx, struct str cq)
+static void soon(struct queue_status *qs, struct controller *c, const struct pace *p,
+                 struct str path)
+{
+    controller_queue_after(c, path, pace_left(p, path, io_now(control_io(qs->control))));
+}
+
+static void changed(void *ctx, struct str cq, struct str lq)
 {
     struct queue_status *qs = ctx;
 
+    if (cq.len)
+        soon(qs, qs->cq_controller, &qs->cq_pace, cq);
+    if (lq.len)
+        soon(qs, qs->lq_controller, &qs->lq_pace, lq);
+    if (cq.len || lq.len)
+        return;
     cache_each(i, qs->cqs)
-    {
-        struct str path = object_path(cache_at(qs->cqs, i));
-        if (cq.len == 0 || str_eq(cq, path))
-            controller_queue_after(qs->cq_controller, path, QUEUE_STATUS_EVERY);
-    }
-    cache_each(i, qs->lqs) controller_queue_after(
-        qs->lq_controller, object_path(cache_at(qs->lqs, i)), QUEUE_STATUS_EVERY);
+        soon(qs, qs->cq_controller, &qs->cq_pace, object_path(cache_at(qs->cqs, i)));
+    cache_each(i, qs->lqs)
+        soon(qs, qs->lq_controller, &qs->lq_pace, object_path(cache_at(qs->lqs, i)));
 }
 
 struct queue_status *queue_status_new(struct control *c, struct admit *admit)
@@ -218,6 +286,7 @@ struct queue_status *queue_status_new(struct control *c, struct admit *admit)
     struct queue_status *qs = mem_zero(1, sizeof(*qs));
 
     qs->admit = admit;
+    qs->control = c;
     qs->cqs = control_cache(c, &kind_kueue_cluster_queue);
     qs->lqs = control_cache(c, &kind_kueue_local_queue);
     qs->cq_controller = controller_new(
@@ -232,5 +301,7 @@ struct queue_status *queue_status_new(struct control *c, struct admit *admit)
 
 void queue_status_free(struct queue_status *qs)
 {
+    pace_fini(&qs->cq_pace);
+    pace_fini(&qs->lq_pace);
     free(qs);
 }

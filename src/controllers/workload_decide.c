@@ -124,6 +124,16 @@ static void set_requests(struct workload_edit *e, const struct json *tree,
     e->has_changed = true;
 }
 
+void workload_wait(struct workload_edit *e, const struct json *tree, enum queue_reason reason,
+                   struct str message, bool is_gated, const struct queue_loader *l)
+{
+    workload_unreserve(e, queue_reason_text(reason), message);
+    set_requests(e, tree, l);
+    if (is_gated)
+        workload_set_condition(e, S("BlockedOnPreemptionGates"), true, S("PreemptionGated"),
+                               S("Workload requires preemption, but it's gated"));
+}
+
 void workload_decide(struct workload_edit *e, const struct json *tree,
                      const struct queue_decision *d, const struct queue_loader *l)
 {
@@ -136,10 +146,7 @@ void workload_decide(struct workload_edit *e, const struct json *tree,
     }
     if (d->is_second_pass || d->reason == QUEUE_NONE)
         return;
-    workload_unreserve(e, queue_reason_text(d->reason),
-                       queue_message(e->a, d->outcome, d->causes, d->n_causes, d->n_victims));
-    set_requests(e, tree, l);
-    if (d->outcome == OUTCOME_GATED)
-        workload_set_condition(e, S("BlockedOnPreemptionGates"), true, S("PreemptionGated"),
-                               S("Workload requires preemption, but it's gated"));
+    workload_wait(e, tree, d->reason,
+                  queue_message(e->a, d->outcome, d->causes, d->n_causes, d->n_victims),
+                  d->outcome == OUTCOME_GATED, l);
 }

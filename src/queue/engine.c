@@ -482,6 +482,13 @@ struct queue_cq_view queue_cq_look(struct queue_engine *e, struct arena *a, stru
     return v;
 }
 
+struct str queue_lq_target(const struct queue_engine *e, struct str path)
+{
+    const struct queue_lq *lq = lq_find(e, path);
+
+    return lq && lq->exists && lq->cq ? lq->cq->name : S("");
+}
+
 struct queue_lq_view queue_lq_look(struct queue_engine *e, struct arena *a, struct str ns,
                                    struct str name)
 {

@@ -284,6 +284,10 @@ enum queue_put {
 enum queue_put queue_put_workload(struct queue_engine *e, const struct queue_workload_spec *wl,
                                   struct instant now);
 void queue_delete_workload(struct queue_engine *e, struct str key);
+/* The ClusterQueue whose quota it uses; "": none. */
+struct str queue_holds(const struct queue_engine *e, struct str key);
+/* In line, or parked, in a LocalQueue with a ClusterQueue. */
+bool queue_is_waiting(const struct queue_engine *e, struct str key);
 /* Puts all that waits as inadmissible in the tree of this ClusterQueue back in line. */
 void queue_wake(struct queue_engine *e, struct str cq, struct instant now);
 
@@ -621,6 +625,8 @@ size_t queue_ledger(struct queue_engine *e, struct arena *a, struct str name,
                     const struct queue_ledger_line **out);
 struct str queue_ledger_text(struct arena *a, const struct queue_ledger_line *line);
 
+/* The ClusterQueue of the LocalQueue "ns/name"; "" where there is none such. */
+struct str queue_lq_target(const struct queue_engine *e, struct str path);
 struct queue_lq_view {
     bool is_known, is_active;
     uint32_t pending, reserving, admitted;

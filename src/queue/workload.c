@@ -375,6 +375,20 @@ void wl_discard(struct queue_engine *e, struct queue_wl *wl)
     group_unref(e, g);
 }
 
+struct str queue_holds(const struct queue_engine *e, struct str key)
+{
+    const struct queue_wl *wl = wl_find(e, key);
+
+    return wl && wl->extra && wl->extra->holds ? wl->extra->holds->name : S("");
+}
+
+bool queue_is_waiting(const struct queue_engine *e, struct str key)
+{
+    const struct queue_wl *wl = wl_find(e, key);
+
+    return wl && wl->state == WL_WAITING && wl->group->lq->is_attached;
+}
+
 void queue_delete_workload(struct queue_engine *e, struct str key)
 {
     struct queue_wl *wl = wl_find(e, key);
