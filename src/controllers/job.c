@@ -5,11 +5,15 @@
  *
  *     delete, create ──▶ status ──▶ take finalizers ──▶ status again, when that changes it
  *
- * A crash between two of them leaves the rest to the next look. Records of pods are kept
- * between looks, so that one pod's change does not read the others again.
+ * A crash between two of them leaves the rest to the next look. Before that, pods are adopted
+ * and released by the selector (job_claim.c); what is known of them is kept between looks
+ * (job_known.c), so that one pod's change does not read the others again.
  */
 #include "controllers/controllers_priv.h"
+#include "controllers/job_birth.h"
+#include "controllers/job_claim.h"
 #include "controllers/job_decide.h"
+#include "controllers/job_known.h"
 
 #include "api/batch_v1.h"
 #include "api/kinds.h"
@@ -18,30 +22,12 @@
 #include "schema/codec.h"
 #include "value/selector.h"
 
-#define RUN_AS "berth.dev/run-as"
-#define ENV_INDEX "JOB_COMPLETION_INDEX"
-
-/* A pod's record, for as long as the pod has this revision and its Job this generation. */
-struct known_pod {
-    uint64_t revision, job_generation;
-    struct job_pod record; /* strs are in the arena */
-    struct arena arena;
-    char uid[64];
-};
-
-/* What is remembered of a Job between looks. */
-struct known_job {
-    struct job_backoff backoff;
-    char uid[64];
-};
-
 struct jobs {
     struct control *control;
     struct controller *controller, *orphans;
     struct cache *job_cache, *pod_cache;
-    struct cache_index *by_owner;
-    MAP(struct known_pod *) pods;
-    MAP(struct known_job *) memory;
+    struct cache_index *by_owner, *loose, *by_selector, *tracked;
+    struct job_memory memory;
 };
 
 /* One run. */
@@ -51,6 +37,9 @@ struct job_run {
     struct object *object; /* the Job as looked at */
     const struct json *tree;
     const struct job *job;
+    struct job_known *known;
+    struct selector selector;
+    struct job_claim claim;
     struct job_look look;
     struct job_plan plan;
     struct job_done done;
@@ -58,111 +47,10 @@ struct job_run {
     struct job_concluded end;
     VEC(uint32_t) gone;
     size_t n_pending;
+    size_t n_born;     /* creations started */
     uint64_t revision; /* of the Job, as our own writes moved it */
     bool has_failed_let_go;
 };
-
-/* ---- records ---- */
-
-static const struct job_pod *record_of(struct jobs *js, const struct job *job,
-                                       struct object *pod)
-{
-    struct str uid = object_uid(pod);
-    struct known_pod **found = map_get(&js->pods, uid), *k = found ? *found : NULL;
-    uint64_t generation = (uint64_t)job->metadata->generation;
-
-    if (k && k->revision == object_revision(pod) && k->job_generation == generation)
-        return &k->record;
-    if (uid.len >= sizeof(k->uid))
-        return NULL; /* no uid of ours */
-    if (!k) {
-        k = mem_zero(1, sizeof(*k));
-        memcpy(k->uid, uid.at, uid.len);
-        *map_put(&js->pods, str_of(k->uid, uid.len)) = k;
-    }
-    scoped(arena_fini) struct arena a = arena_sized(16 << 10);
-    struct job_pod r = job_pod_of(&a, job, object_view(pod, &a));
-    arena_reset(&k->arena);
-    if (!k->arena.next_size)
-        k->arena = arena_sized(256);
-    r.name = str_copy(&k->arena, r.name);
-    r.uid = str_of(k->uid, uid.len);
-    r.failure = str_copy(&k->arena, r.failure);
-    k->record = r;
-    k->revision = object_revision(pod);
-    k->job_generation = generation;
-    return &k->record;
-}
-
-static void forget_pod(struct jobs *js, struct str uid)
-{
-    struct known_pod **found = map_get(&js->pods, uid);
-
-    if (!found)
-        return;
-    struct known_pod *k = *found;
-    map_del(&js->pods, uid);
-    arena_fini(&k->arena);
-    free(k);
-}
-
-static struct known_job *memory_of(struct jobs *js, const struct job *job)
-{
-    struct str uid = job->metadata->uid;
-    struct known_job **found = map_get(&js->memory, uid);
-
-    if (found)
-        return *found;
-    struct known_job *k = mem_zero(1, sizeof(*k));
-    size_t n = MIN(uid.len, sizeof(k->uid));
-    memcpy(k->uid, uid.at, n);
-    *map_put(&js->memory, str_of(k->uid, n)) = k;
-    return k;
-}
-
-static void forget_job(struct jobs *js, struct str uid)
-{
-    struct known_job **found = map_get(&js->memory, uid);
-    struct known_job *k = found ? *found : NULL;
-
-    if (k) {
-        map_del(&js->memory, uid);
-        free(k);
-    }
-}
-
-/* ---- pods of a Job ---- */
-
-static bool is_controlled_by(const struct json *meta, struct str uid)
-{
-    const struct json *owners = json_getz(meta, "ownerReferences");
-
-    json_each (i, owners)
-        if (json_bool(json_getz(json_at(owners, i), "controller"), false))
-            return str_eq(json_str(json_getz(json_at(owners, i), "uid")), uid);
-    return false;
-}
-
-/* All that is controlled by the Job. Texts are copied: a pod may go while we wait. */
-static void gather_pods(struct job_run *r)
-{
-    struct arena *a = r->step->arena;
-    struct object *const *owned;
-    size_t n = cache_indexed(r->jobs->by_owner, object_uid(r->object), &owned);
-    struct job_pod *records = arena_array(a, struct job_pod, n + 1);
-
-    for (size_t i = 0; i < n; i++) {
-        const struct job_pod *k = record_of(r->jobs, r->job, owned[i]);
-        if (!k || !str_eq(object_key(owned[i]).ns, r->step->ns))
-            continue;
-        struct job_pod *p = &records[r->look.n_pods++];
-        *p = *k;
-        p->name = str_copy(a, k->name);
-        p->uid = str_copy(a, k->uid);
-        p->failure = str_copy(a, k->failure);
-    }
-    r->look.pods = records;
-}
 
 /* ---- writes ---- */
 
@@ -202,13 +90,24 @@ static struct pod_write *pod_write(struct job_run *r, uint32_t at)
     return w;
 }
 
+static void start_births(struct job_run *r);
 static void settle(struct job_run *r);
 static void conclude(struct job_run *r);
 
+/* Where a creation failed, those not yet started are left to the next look. */
 static void acted(struct job_run *r)
 {
-    if (--r->n_pending == 0)
-        settle(r);
+    size_t left = r->plan.n_create - r->n_born;
+
+    if (--r->n_pending)
+        return;
+    if (left && r->done.n_create_failed == 0) {
+        start_births(r);
+        return;
+    }
+    if (left)
+        r->done.n_create_failed += left;
+    settle(r);
 }
 
 static void deleted(struct step *s, void *ctx, const struct client_answer *answer)
@@ -298,127 +197,16 @@ static void created(struct step *s, void *ctx, const struct client_answer *answe
     acted(r);
 }
 
-/* ---- a pod from the template ---- */
-
-static struct json owner_reference(struct arena *a, const struct job *job)
-{
-    struct json_obj o = obj_in(a);
-
-    obj_setz(&o, "apiVersion", json_of_z("batch/v1"));
-    obj_setz(&o, "kind", json_of_z("Job"));
-    obj_setz(&o, "name", json_of_str(job->metadata->name));
-    obj_setz(&o, "uid", json_of_str(job->metadata->uid));
-    obj_setz(&o, "controller", json_of_bool(true));
-    obj_setz(&o, "blockOwnerDeletion", json_of_bool(true));
-    return obj_done(&o);
-}
-
-static struct json number_text(struct arena *a, int32_t n)
-{
-    return json_of_str(str_printf(a, "%d", n));
-}
-
-static struct json pod_metadata(struct job_run *r, const struct json *template,
-                                const struct job_birth *b)
-{
-    struct arena *a = r->step->arena;
-    const struct json *was = json_getz(template, "metadata");
-    const struct json *run_as = json_path(r->tree, "metadata", "annotations", RUN_AS, NULL);
-    const struct json *finalizers = json_getz(was, "finalizers");
-    struct json_obj meta = obj_in(a), labels = obj_from(a, json_getz(was, "labels"));
-    struct json_obj notes = obj_from(a, json_getz(was, "annotations"));
-    struct json_arr owners = arr_in(a), guards = arr_in(a);
-
-    if (b->index != JOB_NO_INDEX) {
-        obj_setz(&labels, JOB_INDEX_KEY, number_text(a, b->index));
-        obj_setz(&notes, JOB_INDEX_KEY, number_text(a, b->index));
-    }
-    if (r->plan.is_per_index) {
-        obj_setz(&notes, JOB_INDEX_FAILURES_KEY, number_text(a, b->index_failures));
-        if (b->index_ignored)
-            obj_setz(&notes, JOB_INDEX_IGNORED_KEY, number_text(a, b->index_ignored));
-    }
-    if (run_as)
-        obj_setz(&notes, RUN_AS, *run_as);
-    json_each (i, finalizers)
-        arr_add(&guards, *json_at(finalizers, i));
-    arr_add(&guards, json_of_z(JOB_FINALIZER));
-    arr_add(&owners, owner_reference(a, r->job));
-    obj_setz(&meta, "generateName",
-             json_of_str(job_generate_name(a, r->job->metadata->name, b->index)));
-    obj_setz(&meta, "labels", obj_done(&labels));
-    if (notes.members.len)
-        obj_setz(&meta, "annotations", obj_done(&notes));
-    obj_setz(&meta, "finalizers", arr_done(&guards));
-    obj_setz(&meta, "ownerReferences", arr_done(&owners));
-    return obj_done(&meta);
-}
-
-/* The index as a variable, from the pod's own label; one that is there already stays. */
-static struct json env_with_index(struct arena *a, const struct json *env)
-{
-    struct json_arr out = arr_in(a);
-    const struct json *index = json_new(a, json_of_z(ENV_INDEX));
-    bool has = false;
-
-    json_each (i, env) {
-        has |= json_eq(json_getz(json_at(env, i), "name"), index);
-        arr_add(&out, *json_at(env, i));
-    }
-    if (!has) {
-        struct json_obj one = obj_in(a), from = obj_in(a), field = obj_in(a);
-        obj_setz(&field, "apiVersion", json_of_z("v1"));
-        obj_setz(&field, "fieldPath", json_of_z("metadata.labels['" JOB_INDEX_KEY "']"));
-        obj_setz(&from, "fieldRef", obj_done(&field));
-        obj_setz(&one, "name", *index);
-        obj_setz(&one, "valueFrom", obj_done(&from));
-        arr_add(&out, obj_done(&one));
-    }
-    return arr_done(&out);
-}
-
-static const struct json *containers_with_index(struct arena *a, const struct json *spec,
-                                                const char *list)
-{
-    const struct json *was = json_get(spec, str_from(list));
-    struct json_arr out = arr_in(a);
-
-    if (!was)
-        return spec;
-    json_each (i, was) {
-        const struct json *c = json_at(was, i);
-        arr_add(&out, *json_with(a, c, env_with_index(a, json_getz(c, "env")), "env", NULL));
-    }
-    return json_with(a, spec, arr_done(&out), list, NULL);
-}
-
-static const struct json *pod_body(struct job_run *r, const struct job_birth *b)
-{
-    struct arena *a = r->step->arena;
-    const struct json *template = json_path(r->tree, "spec", "template", NULL);
-    const struct json *spec = json_getz(template, "spec");
-    struct json_obj pod = obj_in(a);
-
-    if (b->index != JOB_NO_INDEX) {
-        spec = containers_with_index(a, spec, "containers");
-        spec = containers_with_index(a, spec, "initContainers");
-        struct str host = str_printf(a, "%.*s-%d", STR_ARG(r->job->metadata->name), b->index);
-        spec = json_with(a, spec, json_of_str(host), "hostname", NULL);
-    }
-    obj_setz(&pod, "apiVersion", json_of_z("v1"));
-    obj_setz(&pod, "kind", json_of_z("Pod"));
-    obj_setz(&pod, "metadata", pod_metadata(r, template, b));
-    obj_setz(&pod, "spec", *spec);
-    return json_new(a, obj_done(&pod));
-}
-
+/* The next batch of 1, 2, 4, 8 ... */
 static void start_births(struct job_run *r)
 {
-    for (size_t i = 0; i < r->plan.n_create; i++) {
-        r->n_pending++;
-        step_create(r->step, &kind_pod, r->step->ns, pod_body(r, &r->plan.create[i]), created,
-                    r);
-    }
+    size_t n = MIN(r->plan.n_create - r->n_born, MAX(r->n_born, (size_t)1));
+
+    r->n_pending += n;
+    for (size_t end = r->n_born + n; r->n_born < end; r->n_born++)
+        step_create(r->step, &kind_pod, r->step->ns,
+                    job_birth_body(r->step->arena, r->job, r->tree, &r->plan.create[r->n_born]),
+                    created, r);
 }
 
 /* ---- status, finalizers, status ---- */
@@ -487,7 +275,7 @@ static void status_written(struct step *s, void *ctx, const struct client_answer
 static void settle(struct job_run *r)
 {
     r->settled = job_settle(r->step->arena, &r->look, &r->plan, &r->done);
-    memory_of(r->jobs, r->job)->backoff = r->plan.backoff;
+    r->known->backoff = r->plan.backoff;
     if (r->settled.must_write)
         write_status(r, r->settled.status, status_written);
     else
@@ -521,14 +309,53 @@ static void conclude(struct job_run *r)
 /* ---- looking ---- */
 
 /* Pods of a Job that is over or gone give their finalizer up. */
-static void sweep(struct step *s, struct jobs *js, struct str uid)
+static void sweep(struct jobs *js, struct str uid)
 {
-    struct object *const *owned;
-    size_t n = cache_indexed(js->by_owner, uid, &owned);
+    struct object *const *held;
+    size_t n = cache_indexed(js->tracked, uid, &held);
 
     for (size_t i = 0; i < n; i++)
-        controller_queue_object(js->orphans, owned[i]);
-    (void)s;
+        controller_queue_object(js->orphans, held[i]);
+}
+
+/* Every pod is whose it should be: decides, and starts what was decided. */
+static void look(void *ctx)
+{
+    struct job_run *r = ctx;
+    struct step *s = r->step;
+    struct jobs *js = r->jobs;
+
+    job_known_refresh(r->known, r->job, &r->selector, js->pod_cache, js->by_owner);
+    r->look = (struct job_look){.job = r->job,
+                                .now = s->now,
+                                .backoff = r->known->backoff,
+                                .pods = r->known->pods.at,
+                                .n_pods = r->known->pods.len};
+    r->plan = job_decide(s->arena, &r->look);
+    if (r->plan.again.ns >= 0)
+        step_again(s, r->plan.again);
+    if (r->plan.again_deadline.ns >= 0)
+        step_again(s, r->plan.again_deadline);
+    r->n_pending = 1; /* ourselves, until all are started */
+    start_removals(r);
+    acted(r);
+}
+
+static void claim(struct job_run *r)
+{
+    struct jobs *js = r->jobs;
+
+    job_known_refresh(r->known, r->job, &r->selector, js->pod_cache, js->by_owner);
+    r->claim = (struct job_claim){.step = r->step,
+                                  .object = r->object,
+                                  .job = r->job,
+                                  .selector = &r->selector,
+                                  .known = r->known,
+                                  .loose = js->loose,
+                                  .done = look,
+                                  .ctx = r};
+    if (!job_claim_start(&r->claim))
+        look(r);
 }
 
 static int reconcile(struct step *s, struct err *err)
@@ -536,18 +363,20 @@ static int reconcile(struct step *s, struct err *err)
     struct jobs *js = s->ctx;
     struct object *object = cache_find(js->job_cache, s->key);
 
-    (void)err;
-    if (!object)
-        return 0; /* deleted: its pods go with their owner */
+    if (!object) { /* deleted: its pods go with their owner */
+        job_memory_forget(&js->memory, s->key);
+        return 0;
+    }
     const struct job *job = object_view(object, s->arena);
     if (job_is_managed_elsewhere(job)) {
-        log_debug("job skipped", "job=%.*s managed-by=%.*s", STR_ARG(s->key),
-                  STR_ARG(job->spec->managed_by));
+        job_memory_forget(&js->memory, s->key);
+        log_debug("job skipped", "job=%.*s uid=%.*s managed-by=%.*s", STR_ARG(s->key),
+                  STR_ARG(job->metadata->uid), STR_ARG(job->spec->managed_by));
         return 0;
     }
     if (job_is_finished(job)) {
-        forget_job(js, job->metadata->uid);
-        sweep(s, js, job->metadata->uid);
+        job_memory_forget(&js->memory, s->key);
+        sweep(js, job->metadata->uid);
         return 0;
     }
     struct job_run *r = arena_new(s->arena, struct job_run);
@@ -556,34 +385,17 @@ static int reconcile(struct step *s, struct err *err)
                           .object = step_hold(s, object),
                           .tree = object_tree(object, s->arena),
                           .job = job,
+                          .known = job_memory_of(&js->memory, s->key, job->metadata->uid),
                           .revision = object_revision(object),
                           .done = {.is_all_removed = true}};
-    r->look =
-        (struct job_look){.job = job, .now = s->now, .backoff = memory_of(js, job)->backoff};
-    gather_pods(r);
-    r->plan = job_decide(s->arena, &r->look);
-    if (r->plan.again.ns >= 0)
-        step_again(s, r->plan.again);
-    if (r->plan.again_deadline.ns >= 0)
-        step_again(s, r->plan.again_deadline);
-    r->n_pending = 1; /* ourselves, until all are started */
-    start_removals(r);
-    start_births(r);
-    acted(r);
+    if (selector_of_json(s->arena, json_path(r->tree, "spec", "selector", NULL), &r->selector,
+                         err) < 0)
+        return -1;
+    claim(r);
     return 0;
 }
 
 /* ---- orphans: pods whose Job is gone or over ---- */
-
-static const struct json *controller_of(const struct json *tree)
-{
-    const struct json *owners = json_path(tree, "metadata", "ownerReferences", NULL);
-
-    json_each (i, owners)
-        if (json_bool(json_getz(json_at(owners, i), "controller"), false))
-            return json_at(owners, i);
-    return NULL;
-}
 
 static int release_orphan(struct step *s, struct err *err)
 {
@@ -593,7 +405,7 @@ static int release_orphan(struct step *s, struct err *err)
     (void)err;
     if (!pod)
         return 0;
-    const struct json *tree = object_tree(pod, s->arena), *owner = controller_of(tree);
+    const struct json *tree = object_tree(pod, s->arena), *owner = job_controller_of(tree);
     const struct json *finalizers = json_path(tree, "metadata", "finalizers", NULL);
     bool has_finalizer = false;
     json_each (i, finalizers)
@@ -615,39 +427,76 @@ static int release_orphan(struct step *s, struct err *err)
 
 /* ---- wiring ---- */
 
+static struct str owning_job(const struct json *owner, const char *field)
+{
+    return str_eqz(json_str(json_getz(owner, "kind")), "Job")
+               ? json_str(json_get(owner, str_from(field)))
+               : (struct str){0};
+}
+
+/* Pods that hold our finalizer, by the Job that controls them. */
+static void tracked_keys(struct object *o, const struct json *tree, struct cache_keys *out)
+{
+    const struct json *finalizers = json_path(tree, "metadata", "finalizers", NULL);
+    struct str uid = owning_job(job_controller_of(tree), "uid");
+
+    (void)o;
+    json_each (i, finalizers)
+        if (uid.len && str_eqz(json_str(json_at(finalizers, i)), JOB_FINALIZER))
+            vec_push(&out->keys, uid);
+}
+
+/* The Job that a controller reference of the pod means, and that is there; else NULL. */
+static struct object *job_of(struct jobs *js, struct object *pod, const struct json *owner)
+{
+    struct object *job =
+        cache_get(js->job_cache, object_key(pod).ns, owning_job(owner, "name"));
+
+    return job && str_eq(object_uid(job), owning_job(owner, "uid")) ? job : NULL;
+}
+
+static void queue_job(struct jobs *js, struct object *job, struct object *pod)
+{
+    struct job_known *k = job_memory_find(&js->memory, object_path(job));
+
+    if (k)
+        job_known_changed(k, pod);
+    controller_queue_object(js->controller, job);
+}
+
+static void could_adopt(void *ctx, struct object *job)
+{
+    struct jobs *js = ctx;
+
+    controller_queue_object(js->controller, job);
+}
+
 static void pod_changed(void *ctx, struct cache_event *e)
 {
     struct jobs *js = ctx;
-    const struct json *owner = controller_of(cache_event_any(e));
     struct object *pod = e->now ? e->now : e->old;
+    const struct json *owner = job_controller_of(cache_event_any(e));
+    const struct json *before = e->old ? job_controller_of(cache_event_old(e)) : NULL;
+    struct object *job = owning_job(owner, "uid").len ? job_of(js, pod, owner) : NULL;
+    struct object *was = owning_job(before, "uid").len ? job_of(js, pod, before) : NULL;
 
-    if (!e->now)
-        forget_pod(js, object_uid(pod));
-    if (!owner) {
-        if (e->now)
-            controller_queue_object(js->orphans, pod);
-        return;
-    }
-    if (!str_eq(json_str(json_getz(owner, "kind")), S("Job")))
-        return;
-    scoped(arena_fini) struct arena a = arena_sized(512);
-    struct str name = json_str(json_getz(owner, "name"));
-    struct str key = str_printf(&a, "%.*s/%.*s", STR_ARG(object_key(pod).ns), STR_ARG(name));
-    struct object *job = cache_find(js->job_cache, key);
-    if (job && is_controlled_by(json_getz(cache_event_any(e), "metadata"), object_uid(job)))
-        controller_queue(js->controller, key);
-    else if (e->now)
+    if (was && was != job)
+        queue_job(js, was, pod);
+    if (job)
+        queue_job(js, job, pod);
+    else if (e->now && (!owner || owning_job(owner, "uid").len))
         controller_queue_object(js->orphans, pod);
+    if (e->now && !owner)
+        job_claim_each_job(js->by_selector, object_key(pod).ns, cache_event_now(e), could_adopt,
+                           js);
 }
 
 static void job_changed(void *ctx, struct cache_event *e)
 {
     struct jobs *js = ctx;
 
-    if (!e->now) {
-        forget_job(js, object_uid(e->old));
-        sweep(NULL, js, object_uid(e->old));
-    }
+    if (!e->now)
+        sweep(js, object_uid(e->old));
     controller_queue_object(js->controller, e->now ? e->now : e->old);
 }
 
@@ -659,6 +508,9 @@ void *job_start(struct control *c)
     js->job_cache = control_cache(c, &kind_job);
     js->pod_cache = control_cache(c, &kind_pod);
     js->by_owner = cache_by_owner(js->pod_cache);
+    js->tracked = cache_index(js->pod_cache, "tracked", tracked_keys);
+    js->loose = job_claim_loose_pods(js->pod_cache);
+    js->by_selector = job_claim_jobs(js->job_cache);
     js->controller = controller_new(
         c, &(struct controller_config){.name = "job", .reconcile = reconcile, .ctx = js});
     js->orphans =
@@ -673,13 +525,6 @@ void job_free(void *state)
 {
     struct jobs *js = state;
 
-    map_each (i, &js->pods) {
-        arena_fini(&(*map_at(&js->pods, i))->arena);
-        free(*map_at(&js->pods, i));
-    }
-    map_fini(&js->pods);
-    map_each (i, &js->memory)
-        free(*map_at(&js->memory, i));
-    map_fini(&js->memory);
+    job_memory_fini(&js->memory);
     free(js);
 }
