@@ -26,6 +26,7 @@
 #include "node/node.h"
 #include "object/object.h"
 #include "server/server.h"
+#include "value/time.h"
 #include "json/json.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:6443"
@@ -50,6 +51,7 @@ struct up {
     struct io_timer *settle; /* once, when the start is over */
     FILE *audit;
     int64_t n_hollow;
+    struct span job_backoff; /* 0: the controller's own */
     struct err err;
     bool has_failed, is_ready;
 };
@@ -220,7 +222,8 @@ static void answer_why(void *ctx, struct http_request *q, const struct server_ab
 
 static int start_controllers(struct up *u)
 {
-    struct controllers_config config = {.names = str_from(cli_value(u->args, "controllers"))};
+    struct controllers_config config = {.names = str_from(cli_value(u->args, "controllers")),
+                                        .job_backoff_first = u->job_backoff};
 
     u->client = server_client(u->server, &server_berth);
     u->control = control_new(u->io, u->client, S("berth"));
@@ -344,6 +347,7 @@ static int up(struct cli_args *args)
     struct up u = {.args = args, .arena = arena_sized(64 << 10)};
     static const int signums[] = {SIGTERM, SIGINT};
     const char *level = cli_value(args, "log"), *images = cli_value(args, "images");
+    const char *backoff = cli_value(args, "job-backoff");
     enum log_level log = LOG_WARN;
 
     if (level && !log_level_parse(level, &log))
@@ -352,6 +356,9 @@ static int up(struct cli_args *args)
         return cli_misuse(args, "--images: '%s' is not refuse", images);
     if (!cli_number(args, "hollow-nodes", 0, HOLLOW_MAX_NODES, &u.n_hollow))
         return EXIT_USAGE;
+    if (backoff &&
+        (span_parse(str_from(backoff), &u.job_backoff, NULL) < 0 || u.job_backoff.ns <= 0))
+        return cli_misuse(args, "--job-backoff: '%s' is no time such as 500ms or 10s", backoff);
     log_set_level(log);
     signal(SIGPIPE, SIG_IGN);
     u.dir = place_data(&u.arena, cli_value(args, "data"));
@@ -379,6 +386,7 @@ static const struct cli_flag flags[] = {
     {0, "no-node",           NULL,        "run nothing on this machine"                          },
     {0, "controllers",       "LIST",      "upstream's names; -NAME takes one out"                },
     {0, "disable-admission", "LIST",      "admission plugins to leave out"                       },
+    {0, "job-backoff",       "TIME",      "wait before a Job's failed pod is replaced (10s)"     },
     {0, "images",            "HOW",       "refuse: a container that names an image is an error"  },
     {0, "log",               "LEVEL",     "error, warn (default), info, debug"                   },
 };

@@ -3,19 +3,18 @@
 
 #include "controllers/controllers_priv.h"
 
+/* clang-format off */
 const struct controller_row controller_rows[] = {
-    {"cronjob-controller",            "makes Jobs when their time has come",           cronjob_start,   cronjob_free  },
-    {"job-controller",                "runs a Job's pods until enough have succeeded", job_start,       job_free      },
-    {"kueue",                         "queues Jobs for quota and admits them",         kueue_start,     kueue_free    },
-    {"namespace-controller",          "empties namespaces that are being deleted",     namespace_start,
-     namespace_free                                                                                                   },
-    {"garbage-collector-controller",  "deletes what lost its owners",                  garbage_start,
-     garbage_free                                                                                                     },
-    {"node-lifecycle-controller",     "taints nodes by their state",                   node_start,      node_free     },
-    {"scheduler",                     "binds pods to nodes",                           scheduler_start, scheduler_free},
-    {"ttl-after-finished-controller", "deletes finished Jobs when their time is over",
-     ttl_start,                                                                                         ttl_free      },
+    {"cronjob-controller", "makes Jobs when their time has come", cronjob_start, cronjob_free, NULL},
+    {"job-controller", "runs a Job's pods until enough have succeeded", job_start, job_free, job_write_metrics},
+    {"kueue", "queues Jobs for quota and admits them", kueue_start, kueue_free, kueue_metrics},
+    {"namespace-controller", "empties namespaces that are being deleted", namespace_start, namespace_free, NULL},
+    {"garbage-collector-controller", "deletes what lost its owners", garbage_start, garbage_free, NULL},
+    {"node-lifecycle-controller", "taints nodes by their state", node_start, node_free, NULL},
+    {"scheduler", "binds pods to nodes", scheduler_start, scheduler_free, NULL},
+    {"ttl-after-finished-controller", "deletes finished Jobs when their time is over", ttl_start, ttl_free, NULL},
 };
+/* clang-format on */
 const size_t controller_n_rows = countof(controller_rows);
 
 struct controllers {
@@ -73,9 +72,12 @@ struct controllers *controllers_start(struct control *c,
     }
     struct controllers *cs = mem_zero(1, sizeof(*cs));
     cs->states = mem_zero(controller_n_rows, sizeof(*cs->states));
-    for (size_t i = 0; i < controller_n_rows; i++)
+    for (size_t i = 0; i < controller_n_rows; i++) {
         if (is_on(config->names, controller_rows[i].name))
             cs->states[i] = controller_rows[i].start(c);
+        if (cs->states[i] && controller_rows[i].start == job_start)
+            job_set_backoff(cs->states[i], config->job_backoff_first, config->job_backoff_most);
+    }
     return cs;
 }
 
@@ -93,8 +95,8 @@ void controllers_free(struct controllers *cs)
 void controllers_metrics(struct controllers *cs, struct buf *out)
 {
     for (size_t i = 0; i < controller_n_rows; i++) {
-        if (cs->states[i] && controller_rows[i].start == kueue_start)
-            kueue_metrics(cs->states[i], out);
+        if (cs->states[i] && controller_rows[i].metrics)
+            controller_rows[i].metrics(cs->states[i], out);
     }
 }
 

@@ -13,6 +13,7 @@ struct controllers;
 struct controllers_config {
     /* Upstream's names, comma-separated: "*" all, "-job-controller" all but; "" is "*". */
     struct str names;
+    struct span job_backoff_first, job_backoff_most; /* 0: 10 s and 10 min */
 };
 
 /* NULL: ERR_INVALID for a name nobody has, with the names there are. `c` must outlive it. */
@@ -21,7 +22,7 @@ struct controllers *controllers_start(struct control *c,
 /* After control_free(). Accepts NULL. */
 void controllers_free(struct controllers *cs);
 
-/* How the queues do, in Prometheus' text; nothing where they are off. */
+/* How the controllers that are on do, in Prometheus' text. */
 void controllers_metrics(struct controllers *cs, struct buf *out);
 
 /* Why a Workload waits (why.h). False: nobody knows it, or the queues are off. */
@@ -34,6 +35,7 @@ struct controller_row {
     const char *help;
     void *(*start)(struct control *c); /* its state */
     void (*free)(void *state);
+    void (*metrics)(void *state, struct buf *out); /* NULL where it counts nothing */
 };
 extern const struct controller_row controller_rows[];
 extern const size_t controller_n_rows;

@@ -9,6 +9,9 @@ void *garbage_start(struct control *c);
 void garbage_free(void *state);
 void *job_start(struct control *c);
 void job_free(void *state);
+/* How long a failed pod's replacement waits: at first, and at most. */
+void job_set_backoff(void *state, struct span first, struct span most);
+void job_write_metrics(void *state, struct buf *out);
 void *namespace_start(struct control *c);
 void namespace_free(void *state);
 void *node_start(struct control *c);

@@ -14,6 +14,7 @@
 #include "controllers/job_claim.h"
 #include "controllers/job_decide.h"
 #include "controllers/job_known.h"
+#include "controllers/job_metrics.h"
 
 #include "api/batch_v1.h"
 #include "api/kinds.h"
@@ -28,6 +29,8 @@ struct jobs {
     struct cache *job_cache, *pod_cache;
     struct cache_index *by_owner, *loose, *by_selector, *tracked;
     struct job_memory memory;
+    struct job_metrics *metrics;
+    struct span backoff_first, backoff_most;
 };
 
 /* One run. */
@@ -49,6 +52,7 @@ struct job_run {
     size_t n_pending;
     size_t n_born;     /* creations started */
     uint64_t revision; /* of the Job, as our own writes moved it */
+    struct span began; /* by the clock that never goes back */
     bool has_failed_let_go;
 };
 
@@ -242,6 +246,15 @@ static void let_go(struct step *s, void *ctx, const struct client_answer *answer
         conclude(r);
 }
 
+static void finish(struct job_run *r, bool has_failed)
+{
+    struct span now = io_uptime_now(control_io(r->jobs->control));
+
+    job_metrics_sync(r->jobs->metrics, r->job, &r->plan, (struct span){now.ns - r->began.ns},
+                     has_failed || r->has_failed_let_go || r->done.n_create_failed ||
+                         !r->done.is_all_removed);
+}
+
 static void start_letting_go(struct job_run *r)
 {
     if (r->settled.n_let_go == 0) {
@@ -261,8 +274,11 @@ static void status_written(struct step *s, void *ctx, const struct client_answer
     struct job_run *r = ctx;
 
     (void)s;
-    if (answer->err)
-        return; /* nothing is let go before it is listed */
+    if (answer->err) { /* nothing is let go before it is listed */
+        finish(r, true);
+        return;
+    }
+    job_metrics_counted(r->jobs->metrics, r->job, r->job->status, r->settled.status);
     if (answer->object)
         r->revision = object_revision(answer->object);
     if (r->settled.event)
@@ -274,8 +290,14 @@ static void status_written(struct step *s, void *ctx, const struct client_answer
 
 static void settle(struct job_run *r)
 {
+    struct job_metrics *m = r->jobs->metrics;
+
+    job_metrics_created(m, r->job, &r->plan, r->plan.n_create - r->done.n_create_failed,
+                        r->done.n_create_failed);
     r->settled = job_settle(r->step->arena, &r->look, &r->plan, &r->done);
     r->known->backoff = r->plan.backoff;
+    for (size_t i = 0; i < r->settled.n_let_go; i++)
+        job_metrics_policy(m, r->look.pods[r->settled.let_go[i]].action);
     if (r->settled.must_write)
         write_status(r, r->settled.status, status_written);
     else
@@ -287,6 +309,10 @@ static void ended(struct step *s, void *ctx, const struct client_answer *answer)
     struct job_run *r = ctx;
 
     (void)s;
+    if (!answer->err)
+        job_metrics_counted(r->jobs->metrics, r->job, r->settled.status, r->end.status);
+    if (!answer->err && r->end.end != JOB_GOES_ON)
+        job_metrics_finished(r->jobs->metrics, r->job, r->end.end, r->settled.reason);
     if (!answer->err && r->end.end == JOB_SUCCEEDS) {
         if (r->end.is_too_many)
             step_event(r->step, r->object, "Warning", "TooManySucceededPods",
@@ -296,6 +322,7 @@ static void ended(struct step *s, void *ctx, const struct client_answer *answer)
         step_event(r->step, r->object, "Warning", str_z(r->step->arena, r->settled.reason),
                    "%.*s", STR_ARG(r->settled.message));
     }
+    finish(r, answer->err != NULL);
 }
 
 static void conclude(struct job_run *r)
@@ -304,6 +331,8 @@ static void conclude(struct job_run *r)
                           !r->has_failed_let_go);
     if (r->end.must_write)
         write_status(r, r->end.status, ended);
+    else
+        finish(r, false);
 }
 
 /* ---- looking ---- */
@@ -329,6 +358,8 @@ static void look(void *ctx)
     r->look = (struct job_look){.job = r->job,
                                 .now = s->now,
                                 .backoff = r->known->backoff,
+                                .backoff_first = js->backoff_first,
+                                .backoff_most = js->backoff_most,
                                 .pods = r->known->pods.at,
                                 .n_pods = r->known->pods.len};
     r->plan = job_decide(s->arena, &r->look);
@@ -387,6 +418,7 @@ static int reconcile(struct step *s, struct err *err)
                           .job = job,
                           .known = job_memory_of(&js->memory, s->key, job->metadata->uid),
                           .revision = object_revision(object),
+                          .began = io_uptime_now(control_io(js->control)),
                           .done = {.is_all_removed = true}};
     if (selector_of_json(s->arena, json_path(r->tree, "spec", "selector", NULL), &r->selector,
                          err) < 0)
@@ -480,6 +512,7 @@ static void pod_changed(void *ctx, struct cache_event *e)
     struct object *job = owning_job(owner, "uid").len ? job_of(js, pod, owner) : NULL;
     struct object *was = owning_job(before, "uid").len ? job_of(js, pod, before) : NULL;
 
+    job_metrics_pod(js->metrics, e);
     if (was && was != job)
         queue_job(js, was, pod);
     if (job)
@@ -491,12 +524,22 @@ static void pod_changed(void *ctx, struct cache_event *e)
                            js);
 }
 
+static void count_external(struct jobs *js, const struct json *job)
+{
+    struct str manager = json_str(json_path(job, "spec", "managedBy", NULL));
+
+    if (manager.len && !str_eqz(manager, JOB_OUR_NAME))
+        job_metrics_external(js->metrics, manager);
+}
+
 static void job_changed(void *ctx, struct cache_event *e)
 {
     struct jobs *js = ctx;
 
     if (!e->now)
         sweep(js, object_uid(e->old));
+    if (!e->old)
+        count_external(js, cache_event_now(e));
     controller_queue_object(js->controller, e->now ? e->now : e->old);
 }
 
@@ -505,6 +548,7 @@ void *job_start(struct control *c)
     struct jobs *js = mem_zero(1, sizeof(*js));
 
     js->control = c;
+    js->metrics = job_metrics_new();
     js->job_cache = control_cache(c, &kind_job);
     js->pod_cache = control_cache(c, &kind_pod);
     js->by_owner = cache_by_owner(js->pod_cache);
@@ -526,5 +570,21 @@ void job_free(void *state)
     struct jobs *js = state;
 
     job_memory_fini(&js->memory);
+    job_metrics_free(js->metrics);
     free(js);
+}
+
+void job_set_backoff(void *state, struct span first, struct span most)
+{
+    struct jobs *js = state;
+
+    js->backoff_first = first;
+    js->backoff_most = most;
+}
+
+void job_write_metrics(void *state, struct buf *out)
+{
+    const struct jobs *js = state;
+
+    job_metrics_write(js->metrics, out);
 }

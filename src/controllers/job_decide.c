@@ -28,8 +28,7 @@ bool job_is_finished(const struct job *job)
 
 bool job_is_managed_elsewhere(const struct job *job)
 {
-    return IS_SET(job->spec, managed_by) &&
-           !str_eq(job->spec->managed_by, S("kubernetes.io/job-controller"));
+    return IS_SET(job->spec, managed_by) && !str_eq(job->spec->managed_by, S(JOB_OUR_NAME));
 }
 
 static bool is_indexed(const struct job *job)

@@ -21,6 +21,7 @@ struct job;
 struct job_condition;
 struct job_status;
 
+#define JOB_OUR_NAME "kubernetes.io/job-controller"
 #define JOB_BACKOFF_FIRST span_s(10)
 #define JOB_BACKOFF_MOST span_s(600)
 #define JOB_MAX_PODS_A_SYNC 500 /* created or deleted */
