@@ -81,6 +81,55 @@ has_kubectl() {
 	command -v kubectl >/dev/null 2>&1
 }
 
+# need_kubectl - ends the script, with a sentence, where there is none
+need_kubectl() {
+	has_kubectl && return 0
+	echo "1..0 # SKIP there is no kubectl on PATH"
+	exit 0
+}
+
+# job NAME SCRIPT [LINES] - a Job whose one container runs the shell's SCRIPT (in double quotes
+# of YAML); LINES are fields of its spec, one a line
+job() {
+	printf 'apiVersion: batch/v1\nkind: Job\nmetadata: {name: %s}\nspec:\n' "$1"
+	printf '%s\n' "${3:-}" | sed 's/^[[:space:]]*//;/^$/d;s/^/  /'
+	case ${3:-} in *template:*) return ;; esac
+	printf '  template:\n    spec:\n      restartPolicy: Never\n      terminationGracePeriodSeconds: 1\n'
+	printf '      containers:\n      - {name: c, image: host, command: [sh, -c, "%s"]}\n' "$2"
+}
+
+# field OBJECT PATH - what kubectl reads there, as jsonpath without braces
+field() {
+	kubectl get "$1" -o "jsonpath={$2}"
+}
+
+# field_is OBJECT PATH TEXT - and says what it is where it differs
+field_is() {
+	field_was=$(field "$1" "$2") || return 1
+	[ "$field_was" = "$3" ] || { echo "$1 $2 is '$field_was', not '$3'"; return 1; }
+}
+
+# ended JOB HOW [SECONDS] - waits for its condition Complete or Failed
+ended() {
+	kubectl wait "job/$1" "--for=condition=$2" "--timeout=${3:-20}s"
+}
+
+# reason JOB CONDITION - the reason of a condition that is True, or nothing
+reason() {
+	field "job/$1" ".status.conditions[?(@.type==\"$2\")].reason"
+}
+
+# pods JOB - the names of its pods
+pods() {
+	kubectl get pods -l "job-name=$1" -o name
+}
+
+# events OBJECT-NAME - reasons and messages of its Events
+events() {
+	kubectl get events --field-selector "involvedObject.name=$1" -o \
+		'jsonpath={range .items[*]}{.type} {.reason} {.message}{"\n"}{end}'
+}
+
 test_expect_success() {
 	test_count=$((test_count + 1))
 	if (set -e; eval "$2") >"$work/log" 2>&1 </dev/null; then

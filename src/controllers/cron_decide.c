@@ -4,6 +4,7 @@
 #include "api/batch_v1.h"
 #include "api/core_v1.h"
 #include "api/cron.h"
+#include "api/run_as.h"
 #include "value/time.h"
 
 #define JUST_AFTER span_ms(100) /* clocks of two machines differ a little */
@@ -486,6 +487,7 @@ const struct json *cron_job_body(struct arena *a, const struct json *cron,
     const struct json *template = json_path(cron, "spec", "jobTemplate", NULL);
     const struct json *was = json_getz(template, "metadata");
     const struct json *labels = json_getz(was, "labels"), *spec = json_getz(template, "spec");
+    const struct json *run_as = json_path(meta, "annotations", RUN_AS_ANNOTATION, NULL);
     struct json_obj job = obj_in(a), out = obj_in(a);
     struct json_obj notes = obj_from(a, json_getz(was, "annotations"));
     struct json_arr owners = arr_in(a);
@@ -493,6 +495,9 @@ const struct json *cron_job_body(struct arena *a, const struct json *cron,
 
     if (zone_load(a, json_str(json_path(cron, "spec", "timeZone", NULL)), &zone, err) < 0)
         return NULL;
+    obj_del(&notes, S(RUN_AS_ANNOTATION)); /* the CronJob's own, whatever its template says */
+    if (run_as)
+        obj_setz(&notes, RUN_AS_ANNOTATION, *run_as);
     obj_setz(&notes, CRON_SCHEDULED_AT, json_of_str(local_text(a, &zone, scheduled)));
     arr_add(&owners, owner_of(a, meta));
     obj_setz(&out, "name",

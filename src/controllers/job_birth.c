@@ -2,9 +2,9 @@
 #include "controllers/job_birth.h"
 
 #include "api/batch_v1.h"
+#include "api/run_as.h"
 #include "json/json.h"
 
-#define RUN_AS "berth.dev/run-as"
 #define ENV_INDEX "JOB_COMPLETION_INDEX"
 
 struct json job_owner_reference(struct arena *a, const struct job *job)
@@ -29,7 +29,8 @@ static struct json pod_metadata(struct arena *a, const struct job *job, const st
                                 const struct json *template, const struct job_birth *b)
 {
     const struct json *was = json_getz(template, "metadata");
-    const struct json *run_as = json_path(tree, "metadata", "annotations", RUN_AS, NULL);
+    const struct json *run_as =
+        json_path(tree, "metadata", "annotations", RUN_AS_ANNOTATION, NULL);
     const struct json *finalizers = json_getz(was, "finalizers");
     struct json_obj meta = obj_in(a), labels = obj_from(a, json_getz(was, "labels"));
     struct json_obj notes = obj_from(a, json_getz(was, "annotations"));
@@ -44,8 +45,9 @@ static struct json pod_metadata(struct arena *a, const struct job *job, const st
         if (b->index_ignored)
             obj_setz(&notes, JOB_INDEX_IGNORED_KEY, number_text(a, b->index_ignored));
     }
+    obj_del(&notes, S(RUN_AS_ANNOTATION)); /* the Job's own, whatever its template says */
     if (run_as)
-        obj_setz(&notes, RUN_AS, *run_as);
+        obj_setz(&notes, RUN_AS_ANNOTATION, *run_as);
     json_each (i, finalizers)
         arr_add(&guards, *json_at(finalizers, i));
     arr_add(&guards, json_of_z(JOB_FINALIZER));

@@ -264,6 +264,8 @@ void verb_delete(struct request *r)
         tree = json_len(finalizers)
                    ? meta_set(r->arena, tree, S("finalizers"), *finalizers)
                    : json_without(r->arena, tree, "metadata", "finalizers", NULL);
+    if (r->is_eviction && is_pod(r->kind))
+        tree = with_disruption(r, tree);
     bool is_graceful = d.is_graceful && d.state.grace > 0;
     if (!d.is_graceful)
         d.state = delete_begin(d.state, io_now(r->server->io));

@@ -140,6 +140,7 @@ struct request {
     bool is_removal;
     bool is_created;  /* an update or apply that made it */
     bool is_binding;  /* a pod's node and its condition are being set */
+    bool is_eviction; /* a deletion that leaves its reason in the pod */
     bool is_finalize; /* spec.finalizers are being taken out */
     struct watching *watching;
     struct answer_style style; /* of HTTP */

@@ -248,8 +248,10 @@ void binding_create(struct request *r)
     request_run(inner);
 }
 
-/* The condition PodScheduled turns True with the binding. */
-const struct json *with_scheduled(struct request *r, const struct json *pod)
+/* The pod with a condition of this type that is True, in place of what it had. */
+static const struct json *with_condition(struct request *r, const struct json *pod,
+                                         const char *type, const char *reason,
+                                         const char *message)
 {
     struct arena *a = r->arena;
     const struct json *was = json_path(pod, "status", "conditions", NULL);
@@ -257,15 +259,32 @@ const struct json *with_scheduled(struct request *r, const struct json *pod)
     struct json_obj c = obj_in(a);
 
     json_each (i, was) {
-        if (!str_eqz(json_str(json_getz(json_at(was, i), "type")), "PodScheduled"))
+        if (!str_eqz(json_str(json_getz(json_at(was, i), "type")), type))
             arr_add(&all, *json_at(was, i));
     }
-    obj_setz(&c, "type", json_of_z("PodScheduled"));
+    obj_setz(&c, "type", json_of_str(str_from(type)));
     obj_setz(&c, "status", json_of_z("True"));
     obj_setz(&c, "lastProbeTime", json_of_null());
     obj_setz(&c, "lastTransitionTime", json_of_str(time_text(a, io_now(r->server->io))));
+    if (reason)
+        obj_setz(&c, "reason", json_of_str(str_from(reason)));
+    if (message)
+        obj_setz(&c, "message", json_of_str(str_from(message)));
     arr_add(&all, obj_done(&c));
     return json_with(a, pod, arr_done(&all), "status", "conditions", NULL);
+}
+
+/* The condition PodScheduled turns True with the binding. */
+const struct json *with_scheduled(struct request *r, const struct json *pod)
+{
+    return with_condition(r, pod, "PodScheduled", NULL, NULL);
+}
+
+/* Who evicts says so in the pod, before it goes: a Job may then not count it as failed. */
+const struct json *with_disruption(struct request *r, const struct json *pod)
+{
+    return with_condition(r, pod, "DisruptionTarget", "EvictionByEvictionAPI",
+                          "Eviction API: evicting");
 }
 
 void eviction_create(struct request *r)
@@ -281,6 +300,7 @@ void eviction_create(struct request *r)
         request_fini(r);
         return;
     }
+    inner->is_eviction = true;
     request_run(inner);
 }
 

@@ -57,6 +57,7 @@ int check_not_older(struct request *r);
 const struct json *patch_tree(struct request *r, const struct json *old, struct err *err);
 /* sub.c */
 const struct json *with_scheduled(struct request *r, const struct json *pod);
+const struct json *with_disruption(struct request *r, const struct json *pod);
 /* managed.c: NULL with err where the patch does not apply. */
 const struct json *patch_strategic(struct request *r, const struct json *old, struct err *err);
 /* managed.c: server-side apply. */
