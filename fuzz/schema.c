@@ -16,7 +16,7 @@ static void check_value(struct arena *a, const struct schema *s, const struct js
     assert(json_eq(pruned, structural_prune(a, s, pruned, true, NULL)));
     judge(&e, s, NULL, v);
     structural_check_lists(&e, s, NULL, v);
-    structural_prune_nulls(a, s, schema_default(a, s, pruned, false));
+    structural_prune_nulls(a, s, schema_default(a, s, pruned, NULL, false));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

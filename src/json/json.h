@@ -87,6 +87,8 @@ size_t json_f64_digits(double d, char digits[18], int *exponent);
 /* The member, or NULL: also where v is no object. */
 const struct json *json_get(const struct json *v, struct str name);
 #define json_getz(v, name) json_get((v), S(name))
+/* The same, quick where the member is the one at the index. */
+const struct json *json_get_near(const struct json *v, struct str name, size_t at);
 /* Along names: json_path(v, "spec", "template", NULL). */
 const struct json *json_path(const struct json *v, ...) __attribute__((sentinel));
 const struct json *json_at(const struct json *v, size_t i); /* of an array */
@@ -108,6 +110,25 @@ double json_f64(const struct json *v, double otherwise);
 bool json_bool(const struct json *v, bool otherwise);
 /* Elements of an array or members of an object; 0 for others. */
 size_t json_len(const struct json *v);
+
+/* One node in memory: what v shares with the tree it was made from. False says nothing: look at
+ * json_eq(). */
+static inline bool json_is_shared(const struct json *a, const struct json *b)
+{
+    if (a == b)
+        return true;
+    if (!a || !b || a->type != b->type || a->len != b->len)
+        return false;
+    switch ((enum json_type)a->type) {
+    case JSON_OBJECT:
+    case JSON_ARRAY:
+        return a->items == b->items;
+    case JSON_STRING:
+        return a->s == b->s;
+    default:
+        return false;
+    }
+}
 
 /* json_each(i, v): the indexes of an array; json_each_member(m, v): the members of an object.
  * Nothing for NULL and other types. */

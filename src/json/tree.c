@@ -17,6 +17,13 @@ const struct json *json_get(const struct json *v, struct str name)
     return i == STR_NONE ? NULL : &v->members[i].value;
 }
 
+const struct json *json_get_near(const struct json *v, struct str name, size_t at)
+{
+    if (json_is(v, JSON_OBJECT) && at < v->len && str_eq(v->members[at].name, name))
+        return &v->members[at].value;
+    return json_get(v, name);
+}
+
 const struct json *json_path(const struct json *v, ...)
 {
     va_list names;

@@ -102,7 +102,7 @@ static const struct json *wrong_type(struct walk *w, const struct schema *s,
 /* ---- one value ---- */
 
 static const struct json *conform(struct walk *w, const struct schema *s, const struct json *v,
-                                  const struct field_path *p);
+                                  const struct json *known, const struct field_path *p);
 
 /* v itself where its text is the canonical one already. */
 static const struct json *with_text(struct walk *w, const struct json *v, struct str text)
@@ -217,7 +217,7 @@ static const struct json *zero_of(struct walk *w, const struct schema_field *f,
     case SCHEMA_QUANTITY:
         return &zero_text;
     case SCHEMA_OBJECT:
-        return conform(w, f->type, &none, p);
+        return conform(w, f->type, &none, NULL, p);
     default:
         return &null;
     }
@@ -251,13 +251,114 @@ static bool is_left_out(const struct schema_field *f, const struct json *v)
     return is_empty(v);
 }
 
-static const struct json *conform_object(struct walk *w, const struct schema *s,
-                                         const struct json *v, const struct field_path *p)
+/* Objects are looked through in two passes. The first only reads, and is the last one where the
+ * object is as its kind lets it be already, as mostly. */
+struct object_walk {
+    const struct schema *s;
+    const struct json *v, *known;
+    const struct field_path *p;
+    uint32_t n;              /* members that are in their place and as they should be */
+    size_t hint;             /* of the field after the last of them */
+    const struct json *next; /* what member n becomes; NULL: it was not looked at */
+};
+
+static bool is_missing(const struct schema_field *f)
 {
+    return (f->flags & FIELD_ALWAYS) && !(f->flags & FIELD_TYPE_META) &&
+           !(f->gate && !f->gate->on);
+}
+
+/* Must a field between two that are there be written, too? */
+static bool any_missing(const struct schema *s, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        if (is_missing(&s->fields[i]))
+            return true;
+    return false;
+}
+
+/* -1 with the walk's error; 1: all of it is as it should be. */
+static int read_object(struct walk *w, struct object_walk *o)
+{
+    for (; o->n < o->v->len; o->n++) {
+        const struct json_member *m = &o->v->members[o->n];
+        size_t from = o->hint, at = from;
+        const struct schema_field *f = schema_field_next(o->s, m->name, &at);
+        struct field_path child = field_child(o->p, m->name);
+        if (!f || at <= from || (f->gate && !f->gate->on) || m->value.type == JSON_NULL ||
+            any_missing(o->s, from, at - 1))
+            return 0;
+        o->next =
+            conform(w, f->type, &m->value, json_get_near(o->known, m->name, o->n), &child);
+        if (!o->next)
+            return -1;
+        if (o->next != &m->value || is_left_out(f, o->next))
+            return 0;
+        o->next = NULL;
+        o->hint = at;
+    }
+    return !any_missing(o->s, o->hint, o->s->n_fields);
+}
+
+/* What each field becomes. -1 with the walk's error. */
+static int read_members(struct walk *w, const struct object_walk *o, const struct json **given)
+{
+    const struct schema *s = o->s;
+    size_t hint = 0;
+
+    for (uint32_t i = 0; i < o->v->len; i++) {
+        const struct json_member *m = &o->v->members[i];
+        const struct schema_field *f = schema_field_next(s, m->name, &hint);
+        struct field_path child = field_child(o->p, m->name);
+        if (!f || (f->gate && !f->gate->on)) {
+            if (!f && !s->preserve_unknown)
+                report_unknown(w, &child);
+            continue;
+        }
+        if (m->value.type == JSON_NULL)
+            continue; /* to Go's decoder, null says nothing */
+        const struct json *x = i < o->n ? &m->value : i == o->n ? o->next : NULL;
+        if (!x)
+            x = conform(w, f->type, &m->value, json_get_near(o->known, m->name, i), &child);
+        if (!(given[f - s->fields] = x))
+            return -1;
+    }
+    return 0;
+}
+
+static const struct json *write_object(struct walk *w, const struct object_walk *o)
+{
+    const struct schema *s = o->s;
     const struct json **given = arena_array(w->a, const struct json *, s->n_fields + 1u);
     struct json_obj out = obj_in(w->a);
+
+    if (read_members(w, o, given) < 0)
+        return NULL;
+    for (size_t i = 0; i < s->n_fields; i++) {
+        const struct schema_field *f = &s->fields[i];
+        struct field_path child = field_child(o->p, f->name);
+        const struct json *x = given[i];
+        if (f->gate && !f->gate->on)
+            continue;
+        if (!x && is_missing(f) && !(x = zero_of(w, f, &child)))
+            return NULL;
+        if (x && !is_left_out(f, x))
+            obj_add(&out, f->name, *x);
+    }
+    if (s->preserve_unknown)
+        json_each_member (m, o->v)
+            if (!schema_field(s, m->name))
+                obj_set(&out, m->name, m->value);
+    return json_new(w->a, obj_done(&out));
+}
+
+static const struct json *conform_object(struct walk *w, const struct schema *s,
+                                         const struct json *v, const struct json *known,
+                                         const struct field_path *p)
+{
+    struct object_walk o = {.s = s, .v = v, .known = known, .p = p};
     const struct schema *owner = w->owner;
-    size_t hint = 0;
+    int done;
 
     if (v->type != JSON_OBJECT)
         return wrong_type(w, s, v, p);
@@ -267,91 +368,98 @@ static const struct json *conform_object(struct walk *w, const struct schema *s,
     }
     w->depth++;
     w->owner = s;
-    json_each_member (m, v) {
-        const struct schema_field *f = schema_field_next(s, m->name, &hint);
-        struct field_path child = field_child(p, m->name);
-        if (!f || (f->gate && !f->gate->on)) {
-            if (!f && !s->preserve_unknown)
-                report_unknown(w, &child);
-            continue;
-        }
-        if (m->value.type == JSON_NULL)
-            continue; /* to Go's decoder, null says nothing */
-        if (!(given[f - s->fields] = conform(w, f->type, &m->value, &child)))
-            return NULL;
-    }
-    for (size_t i = 0; i < s->n_fields; i++) {
-        const struct schema_field *f = &s->fields[i];
-        struct field_path child = field_child(p, f->name);
-        const struct json *x = given[i];
-        if (f->gate && !f->gate->on)
-            continue;
-        if (!x && (f->flags & FIELD_ALWAYS) && !(f->flags & FIELD_TYPE_META) &&
-            !(x = zero_of(w, f, &child)))
-            return NULL;
-        if (x && !is_left_out(f, x))
-            obj_add(&out, f->name, *x);
-    }
-    if (s->preserve_unknown)
-        json_each_member (m, v)
-            if (!schema_field(s, m->name))
-                obj_set(&out, m->name, m->value);
+    done = read_object(w, &o);
+    if (done <= 0)
+        v = done < 0 ? NULL : write_object(w, &o);
     w->owner = owner;
     w->depth--;
-    return json_new(w->a, obj_done(&out));
+    return v;
+}
+
+/* A list's items with one of them replaced; *items becomes a copy at the first change. */
+static void set_item(struct arena *a, const struct json *list, struct json **items, size_t i,
+                     const struct json *x)
+{
+    if (!*items) {
+        *items = arena_raw(a, size_mul(list->len, sizeof(**items)), _Alignof(struct json));
+        memcpy(*items, list->items, list->len * sizeof(**items));
+    }
+    (*items)[i] = *x;
+}
+
+static const struct json *list_of(struct arena *a, const struct json *list,
+                                  const struct json *items)
+{
+    if (!items)
+        return list;
+    return json_new(a, (struct json){.type = JSON_ARRAY, .len = list->len, .items = items});
 }
 
 static const struct json *conform_list(struct walk *w, const struct schema *s,
-                                       const struct json *v, const struct field_path *p)
+                                       const struct json *v, const struct json *known,
+                                       const struct field_path *p)
 {
     static const struct json none = {.type = JSON_OBJECT};
-    struct json *items;
+    struct json *items = NULL;
 
     if (v->type != JSON_ARRAY)
         return wrong_type(w, s, v, p);
-    items = arena_raw(w->a, size_mul(v->len, sizeof(*items)), _Alignof(struct json));
     for (size_t i = 0; i < v->len; i++) {
         struct field_path child = field_item(p, i);
         const struct json *x = &v->items[i];
         if (x->type == JSON_NULL && s->item->type == SCHEMA_OBJECT)
             x = &none; /* an element is a value, and null leaves it zero */
-        if (!(x = conform(w, s->item, x, &child)))
+        if (!(x = conform(w, s->item, x, json_at(known, i), &child)))
             return NULL;
-        items[i] = *x;
+        if (x != &v->items[i])
+            set_item(w->a, v, &items, i, x);
     }
-    return json_new(w->a, (struct json){.type = JSON_ARRAY, .len = v->len, .items = items});
+    return list_of(w->a, v, items);
 }
 
 static const struct json *conform_map(struct walk *w, const struct schema *s,
-                                      const struct json *v, const struct field_path *p)
+                                      const struct json *v, const struct json *known,
+                                      const struct field_path *p)
 {
-    struct json_obj out = obj_in(w->a);
     static const struct json empty = {.type = JSON_STRING, .s = ""};
+    struct json_member *members = NULL;
 
     if (v->type != JSON_OBJECT)
         return wrong_type(w, s, v, p);
-    json_each_member (m, v) {
+    for (uint32_t i = 0; i < v->len; i++) {
+        const struct json_member *m = &v->members[i];
         struct field_path child = field_key(p, m->name);
         const struct json *x = &m->value;
         if (x->type == JSON_NULL && s->value->type == SCHEMA_STRING)
             x = &empty;
-        if (!(x = conform(w, s->value, x, &child)))
+        if (!(x = conform(w, s->value, x, json_get_near(known, m->name, i), &child)))
             return NULL;
-        obj_add(&out, m->name, *x);
+        if (x == &m->value)
+            continue;
+        if (!members) {
+            members = arena_raw(w->a, size_mul(v->len, sizeof(*members)), _Alignof(struct str));
+            memcpy(members, v->members, v->len * sizeof(*members));
+        }
+        members[i].value = *x;
     }
-    return json_new(w->a, obj_done(&out));
+    if (!members)
+        return v;
+    return json_new(w->a,
+                    (struct json){.type = JSON_OBJECT, .len = v->len, .members = members});
 }
 
 static const struct json *conform(struct walk *w, const struct schema *s, const struct json *v,
-                                  const struct field_path *p)
+                                  const struct json *known, const struct field_path *p)
 {
+    if (json_is_shared(v, known))
+        return v;
     switch ((enum schema_type)s->type) {
     case SCHEMA_OBJECT:
-        return conform_object(w, s, v, p);
+        return conform_object(w, s, v, known, p);
     case SCHEMA_LIST:
-        return conform_list(w, s, v, p);
+        return conform_list(w, s, v, known, p);
     case SCHEMA_MAP:
-        return conform_map(w, s, v, p);
+        return conform_map(w, s, v, known, p);
     case SCHEMA_QUANTITY:
         return conform_quantity(w, s, v, p);
     case SCHEMA_TIME:
@@ -367,83 +475,115 @@ static const struct json *conform(struct walk *w, const struct schema *s, const 
 }
 
 const struct json *schema_conform(struct arena *a, const struct schema *s, const struct json *v,
-                                  struct schema_unknown *unknown, struct err *err)
+                                  const struct json *known, struct schema_unknown *unknown,
+                                  struct err *err)
 {
     struct walk w = {.a = a, .unknown = unknown, .err = err};
 
-    return conform(&w, s, v, NULL);
+    return conform(&w, s, v, known, NULL);
 }
 
 /* ---- custom kinds ---- */
 
 static const struct json *prune(struct walk *w, const struct schema *s, const struct json *v,
-                                const struct field_path *p, bool is_resource);
+                                const struct json *known, const struct field_path *p,
+                                bool is_resource);
+
+/* The member as it stays; NULL: it goes, or the walk has an error. */
+static const struct json *prune_member(struct walk *w, const struct schema *s,
+                                       const struct schema_field *f,
+                                       const struct json_member *m, const struct json *known,
+                                       const struct field_path *p, bool is_resource)
+{
+    struct field_path child = field_child(p, m->name);
+    const struct schema *type = f ? f->type : s->value;
+
+    if (f && f->gate && !f->gate->on)
+        return NULL;
+    if (f && is_resource && str_eq(m->name, S("metadata")) && m->value.type == JSON_OBJECT)
+        return conform(w, f->type, &m->value, known, &child);
+    if (type)
+        return prune(w, type, &m->value, known, &child, type->embedded);
+    if (s->preserve_unknown || s->additional == ADDITIONAL_TRUE)
+        return &m->value;
+    report_unknown(w, &child);
+    return NULL;
+}
 
 static const struct json *prune_object(struct walk *w, const struct schema *s,
-                                       const struct json *v, const struct field_path *p,
-                                       bool is_resource)
+                                       const struct json *v, const struct json *known,
+                                       const struct field_path *p, bool is_resource)
 {
-    struct json_obj out = obj_in(w->a);
+    struct json_member *members = NULL;
+    uint32_t n = 0;
     size_t hint = 0;
 
-    json_each_member (m, v) {
+    for (uint32_t i = 0; i < v->len; i++) {
+        const struct json_member *m = &v->members[i];
         const struct schema_field *f = schema_field_next(s, m->name, &hint);
-        struct field_path child = field_child(p, m->name);
-        const struct json *x = &m->value;
-        const struct schema *type = f ? f->type : s->value;
-        bool is_meta = is_resource && str_eq(m->name, S("metadata"));
-        if (f && f->gate && !f->gate->on)
-            continue;
-        if (is_meta && f && x->type == JSON_OBJECT)
-            x = conform(w, f->type, x, &child);
-        else if (type)
-            x = prune(w, type, x, &child, type->embedded);
-        else if (!s->preserve_unknown && s->additional != ADDITIONAL_TRUE) {
-            report_unknown(w, &child);
+        const struct json *x =
+            prune_member(w, s, f, m, json_get_near(known, m->name, i), p, is_resource);
+        if (!x && w->err->code)
+            return NULL;
+        if (x == &m->value && !members) {
+            n++;
             continue;
         }
-        if (!x)
-            return NULL;
-        obj_add(&out, m->name, *x);
+        if (!members) {
+            members = arena_raw(w->a, size_mul(v->len, sizeof(*members)), _Alignof(struct str));
+            memcpy(members, v->members, n * sizeof(*members));
+        }
+        if (x)
+            members[n++] = (struct json_member){m->name, *x};
     }
-    return json_new(w->a, obj_done(&out));
+    if (!members)
+        return v;
+    return json_new(w->a, (struct json){.type = JSON_OBJECT, .len = n, .members = members});
 }
 
 static const struct json *prune(struct walk *w, const struct schema *s, const struct json *v,
-                                const struct field_path *p, bool is_resource)
+                                const struct json *known, const struct field_path *p,
+                                bool is_resource)
 {
+    if (json_is_shared(v, known))
+        return v;
     if (v->type == JSON_OBJECT && s->type != SCHEMA_RAW && s->type != SCHEMA_FIELDS_V1 &&
         (s->n_fields || s->value || !s->preserve_unknown)) {
         if (s->type == SCHEMA_ANY && !s->untyped)
             return v;
-        return prune_object(w, s, v, p, is_resource);
+        return prune_object(w, s, v, known, p, is_resource);
     }
     if (v->type == JSON_ARRAY && s->item) {
-        struct json *items = arena_raw(w->a, size_mul(v->len, sizeof(*items)), 8);
+        struct json *items = NULL;
         for (size_t i = 0; i < v->len; i++) {
             struct field_path child = field_item(p, i);
-            const struct json *x = prune(w, s->item, &v->items[i], &child, s->item->embedded);
+            const struct json *x =
+                prune(w, s->item, &v->items[i], json_at(known, i), &child, s->item->embedded);
             if (!x)
                 return NULL;
-            items[i] = *x;
+            if (x != &v->items[i])
+                set_item(w->a, v, &items, i, x);
         }
-        return json_new(w->a, (struct json){.type = JSON_ARRAY, .len = v->len, .items = items});
+        return list_of(w->a, v, items);
     }
     return v;
 }
 
 const struct json *schema_prune(struct arena *a, const struct schema *s, const struct json *v,
-                                struct schema_unknown *unknown, struct err *err)
+                                const struct json *known, struct schema_unknown *unknown,
+                                struct err *err)
 {
-    struct walk w = {.a = a, .unknown = unknown, .err = err};
+    struct err own = {0};
+    struct walk w = {.a = a, .unknown = unknown, .err = err ? err : &own};
 
-    return prune(&w, s, v, NULL, true);
+    return prune(&w, s, v, known, NULL, true);
 }
 
 const struct json *kind_conform(struct arena *a, const struct kind *k, const struct json *v,
-                                struct schema_unknown *unknown, struct err *err)
+                                const struct json *known, struct schema_unknown *unknown,
+                                struct err *err)
 {
     if (k->style == KIND_CUSTOM)
-        return schema_prune(a, k->schema, v, unknown, err);
-    return schema_conform(a, k->schema, v, unknown, err);
+        return schema_prune(a, k->schema, v, known, unknown, err);
+    return schema_conform(a, k->schema, v, known, unknown, err);
 }

@@ -23,13 +23,17 @@ struct schema_unknown {
 
 /* Native kinds. NULL with ERR_SYNTAX: `json: cannot unmarshal string into Go struct field
  * JobSpec.spec.parallelism of type int32`. `unknown` may be NULL. What did not change is shared
- * with v. */
+ * with v. `known` is a tree that went through this before, such as the one v follows, or NULL:
+ * what v shares with it at the same place is not looked at. */
 const struct json *schema_conform(struct arena *a, const struct schema *s, const struct json *v,
-                                  struct schema_unknown *unknown, struct err *err);
+                                  const struct json *known, struct schema_unknown *unknown,
+                                  struct err *err);
 /* Custom kinds: drops what the schema does not declare and keeps the rest as it is; metadata is
  * conformed. Wrong types stay: validation names them. */
 const struct json *schema_prune(struct arena *a, const struct schema *s, const struct json *v,
-                                struct schema_unknown *unknown, struct err *err);
+                                const struct json *known, struct schema_unknown *unknown,
+                                struct err *err);
 /* The one that the kind's style asks for. */
 const struct json *kind_conform(struct arena *a, const struct kind *k, const struct json *v,
-                                struct schema_unknown *unknown, struct err *err);
+                                const struct json *known, struct schema_unknown *unknown,
+                                struct err *err);

@@ -8,7 +8,8 @@ struct walk {
     bool is_native;
 };
 
-static const struct json *fill(struct walk *w, const struct schema *s, const struct json *v);
+static const struct json *fill(struct walk *w, const struct schema *s, const struct json *v,
+                               const struct json *known);
 
 static bool is_zero(const struct json *v)
 {
@@ -39,23 +40,24 @@ static const struct json *default_of(const struct walk *w, const struct schema *
 }
 
 static const struct json *fill_object(struct walk *w, const struct schema *s,
-                                      const struct json *v)
+                                      const struct json *v, const struct json *known)
 {
     struct json_obj out = {0};
     bool has_changed = false;
 
     if (s->defaults && !s->skip_defaults && w->is_native)
         v = s->defaults(w->a, v);
+    const struct json **values = schema_values(w->a, s, v);
     for (size_t i = 0; i < s->n_fields; i++) {
         const struct schema_field *f = &s->fields[i];
-        const struct json *was = json_get(v, f->name), *now = was;
+        const struct json *was = values[i], *now = was;
         if (f->gate && !f->gate->on)
             continue;
         const struct json *def = s->skip_defaults ? NULL : default_of(w, f->type);
         if (def && is_absent(w, f, was))
             now = def;
-        if (now)
-            now = fill(w, f->type, now);
+        if (now && (now->type == JSON_OBJECT || now->type == JSON_ARRAY))
+            now = fill(w, f->type, now, json_get(known, f->name));
         if (now == was)
             continue;
         if (!has_changed)
@@ -67,7 +69,7 @@ static const struct json *fill_object(struct walk *w, const struct schema *s,
 }
 
 static const struct json *fill_list(struct walk *w, const struct schema *s,
-                                    const struct json *v)
+                                    const struct json *v, const struct json *known)
 {
     struct json *items = NULL;
 
@@ -75,7 +77,7 @@ static const struct json *fill_list(struct walk *w, const struct schema *s,
         const struct json *was = &v->items[i], *now = was;
         if (was->type == JSON_NULL && !s->item->nullable && default_of(w, s->item))
             now = default_of(w, s->item);
-        now = fill(w, s->item, now);
+        now = fill(w, s->item, now, json_at(known, i));
         if (now == was)
             continue;
         if (!items) {
@@ -89,7 +91,8 @@ static const struct json *fill_list(struct walk *w, const struct schema *s,
     return json_new(w->a, (struct json){.type = JSON_ARRAY, .len = v->len, .items = items});
 }
 
-static const struct json *fill_map(struct walk *w, const struct schema *s, const struct json *v)
+static const struct json *fill_map(struct walk *w, const struct schema *s, const struct json *v,
+                                   const struct json *known)
 {
     struct json_obj out = {0};
     bool has_changed = false;
@@ -100,7 +103,7 @@ static const struct json *fill_map(struct walk *w, const struct schema *s, const
             continue;
         if (now->type == JSON_NULL && !s->value->nullable && default_of(w, s->value))
             now = default_of(w, s->value);
-        now = fill(w, s->value, now);
+        now = fill(w, s->value, now, json_get(known, m->name));
         if (now == &m->value)
             continue;
         if (!has_changed)
@@ -111,28 +114,32 @@ static const struct json *fill_map(struct walk *w, const struct schema *s, const
     return has_changed ? json_new(w->a, obj_done(&out)) : v;
 }
 
-static const struct json *fill(struct walk *w, const struct schema *s, const struct json *v)
+static const struct json *fill(struct walk *w, const struct schema *s, const struct json *v,
+                               const struct json *known)
 {
+    if (json_is_shared(v, known))
+        return v;
     if (v->type == JSON_ARRAY && s->item)
-        return fill_list(w, s, v);
+        return fill_list(w, s, v, known);
     if (v->type != JSON_OBJECT)
         return v;
     if (s->n_fields)
-        v = fill_object(w, s, v);
+        v = fill_object(w, s, v, known);
     if (s->value)
-        v = fill_map(w, s, v);
+        v = fill_map(w, s, v, known);
     return v;
 }
 
 const struct json *schema_default(struct arena *a, const struct schema *s, const struct json *v,
-                                  bool is_native)
+                                  const struct json *known, bool is_native)
 {
     struct walk w = {.a = a, .is_native = is_native};
 
-    return fill(&w, s, v);
+    return fill(&w, s, v, known);
 }
 
-const struct json *kind_default(struct arena *a, const struct kind *k, const struct json *v)
+const struct json *kind_default(struct arena *a, const struct kind *k, const struct json *v,
+                                const struct json *known)
 {
-    return schema_default(a, k->schema, v, k->style == KIND_NATIVE);
+    return schema_default(a, k->schema, v, known, k->style == KIND_NATIVE);
 }

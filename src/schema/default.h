@@ -11,7 +11,10 @@ struct schema;
 
 /* v with every default that its schema declares: in objects that are there (an absent object
  * gets nothing, unless it has a default itself). Where nothing is missing, v itself. In native
- * kinds an empty value of a field that is no pointer counts as absent. */
+ * kinds an empty value of a field that is no pointer counts as absent. `known` is a tree that
+ * has its defaults, such as the one v follows, or NULL: what v shares with it at the same place
+ * is not looked at. */
 const struct json *schema_default(struct arena *a, const struct schema *s, const struct json *v,
-                                  bool is_native);
-const struct json *kind_default(struct arena *a, const struct kind *k, const struct json *v);
+                                  const struct json *known, bool is_native);
+const struct json *kind_default(struct arena *a, const struct kind *k, const struct json *v,
+                                const struct json *known);

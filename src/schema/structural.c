@@ -146,7 +146,7 @@ static const struct json *good_parts(struct walk *w, const struct json *v)
         struct json_obj one = obj_in(w->a);
         obj_add(&one, m->name, m->value);
         struct json alone = obj_done(&one);
-        const struct json *ok = schema_conform(w->a, w->meta, &alone, NULL, NULL);
+        const struct json *ok = schema_conform(w->a, w->meta, &alone, NULL, NULL, NULL);
         json_each_member (k, ok)
             obj_set(&out, k->name, k->value);
     }
@@ -171,7 +171,7 @@ static const struct json *coerce_meta(struct walk *w, const struct json *v,
     const struct json *out = NULL;
 
     if (v->type == JSON_OBJECT)
-        out = schema_conform(w->a, w->meta, v, &unknown, NULL);
+        out = schema_conform(w->a, w->meta, v, NULL, &unknown, NULL);
     tell_unknown(w, &unknown, p);
     if (out || !w->drop_invalid)
         return out ? out : (bad_meta(w, p, v, "must decode as metadata"), NULL);

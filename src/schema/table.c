@@ -42,6 +42,19 @@ const struct schema_field *schema_field_next(const struct schema *s, struct str 
     return f;
 }
 
+const struct json **schema_values(struct arena *a, const struct schema *s, const struct json *v)
+{
+    const struct json **out = arena_array(a, const struct json *, s->n_fields + 1u);
+    size_t hint = 0;
+
+    json_each_member (m, v) {
+        const struct schema_field *f = schema_field_next(s, m->name, &hint);
+        if (f)
+            out[f - s->fields] = &m->value;
+    }
+    return out;
+}
+
 const struct schema *schema_member(const struct schema *s, struct str name)
 {
     const struct schema_field *f = schema_field(s, name);

@@ -237,6 +237,10 @@ const struct schema_field *schema_field(const struct schema *s, struct str name)
 /* The same, and fast where names come in the order of fields: *hint is 0 at first. */
 const struct schema_field *schema_field_next(const struct schema *s, struct str name,
                                              size_t *hint);
+/* The value of each declared field of an object in the order of fields, NULL where there is
+ * none; in the arena. */
+const struct json **schema_values(struct arena *a, const struct schema *s,
+                                  const struct json *v);
 /* What stands under that name: the field's node, the map's value node, or NULL. */
 const struct schema *schema_member(const struct schema *s, struct str name);
 

@@ -191,30 +191,12 @@ static int compare_as(struct walk *w, const struct schema *s, enum form form,
                              : compare_maps(w, s, lc, rc, at, out);
 }
 
-/* One node in memory, as merging leaves what nobody changes. */
-static bool is_shared(const struct json *l, const struct json *r)
-{
-    if (l == r)
-        return true;
-    if (l->type != r->type || l->len != r->len)
-        return false;
-    switch ((enum json_type)l->type) {
-    case JSON_OBJECT:
-    case JSON_ARRAY:
-        return l->items == r->items;
-    case JSON_STRING:
-        return l->s == r->s;
-    default:
-        return false;
-    }
-}
-
 static int compare(struct walk *w, const struct schema *s, const struct json *l,
                    const struct json *r, const struct typed_at *at, struct change *out)
 {
     enum form form;
 
-    if (l && r && is_shared(l, r))
+    if (json_is_shared(l, r))
         return 0;
     if (!r)
         return compare_as(w, s, typed_form(s, l), l, r, at, out);

@@ -241,11 +241,14 @@ static void check_field(struct check *c, const struct schema_field *f,
 static void check_object(struct check *c, const struct schema *s, const struct field_path *p,
                          const struct json *v, const struct json *old)
 {
+    const struct json **values = schema_values(c->e->arena, s, v);
+    const struct json **was = old ? schema_values(c->e->arena, s, old) : NULL;
+
     for (size_t i = 0; i < s->n_fields; i++) {
         const struct schema_field *f = &s->fields[i];
         if ((f->gate && !f->gate->on) || (f->flags & FIELD_TYPE_META))
             continue;
-        check_field(c, f, p, json_get(v, f->name), json_get(old, f->name), old != NULL);
+        check_field(c, f, p, values[i], was ? was[i] : NULL, old != NULL);
     }
     if (s->rules)
         for (size_t i = 0; i < s->rules->n_required; i++) {
@@ -334,7 +337,7 @@ static const struct json *old_item(const struct schema *s, const struct json *ol
 static void check_node(struct check *c, const struct schema *s, const struct field_path *p,
                        const struct json *v, const struct json *old)
 {
-    if (v->type == JSON_NULL && (s->nullable || !c->is_custom))
+    if (json_is_shared(v, old) || (v->type == JSON_NULL && (s->nullable || !c->is_custom)))
         return;
     if (!has_type(s, v)) {
         type_error(c, s, p, v);

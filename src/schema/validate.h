@@ -15,7 +15,8 @@ struct schema;
 #define VALIDATE_MAX_DEPTH 200
 
 /* Adds every broken field of v. `old` is what it replaces (FIELD_FIXED is judged against it),
- * or NULL on create. `root` is the path of v, or NULL. The style decides the words. */
+ * or NULL on create; what v shares with it at the same place was judged when it was stored and
+ * is not judged again. `root` is the path of v, or NULL. The style decides the words. */
 void schema_validate(struct field_errors *e, const struct schema *s, int style,
                      const struct field_path *root, const struct json *v,
                      const struct json *old);

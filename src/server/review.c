@@ -217,7 +217,7 @@ static int answer(struct request *r)
     for (size_t i = 0; i < countof(reviews); i++) {
         if (!str_eqz(r->kind->kind, reviews[i].kind))
             continue;
-        const struct json *tree = kind_conform(r->arena, r->kind, r->body, NULL, &err);
+        const struct json *tree = kind_conform(r->arena, r->kind, r->body, NULL, NULL, &err);
         if (!tree)
             return fail_err(r, &err);
         if (reviews[i].answer(r, json_getz(tree, "spec"), &status) < 0)

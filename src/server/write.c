@@ -90,7 +90,7 @@ static int conform(struct write *w)
 {
     struct err err = {0};
     struct schema_unknown unknown = {.arena = w->arena};
-    const struct json *tree = kind_conform(w->arena, w->kind, w->tree, &unknown, &err);
+    const struct json *tree = kind_conform(w->arena, w->kind, w->tree, w->old, &unknown, &err);
 
     if (!tree)
         return fail_bad_request(w->r,
@@ -259,7 +259,8 @@ static int system_fields(struct write *w)
 
 static int defaults(struct write *w)
 {
-    w->tree = kind_default(w->arena, w->kind, w->tree);
+    w->tree = kind_default(w->arena, w->kind, w->tree, w->has_defaults);
+    w->has_defaults = w->tree;
     return 0;
 }
 
@@ -487,6 +488,7 @@ void write_tree(struct request *r, const struct json *body, const struct json *o
         .kind = r->kind,
         .tree = body,
         .old = old,
+        .has_defaults = old,
         .subresource = r->subresource,
     };
 

@@ -11,9 +11,10 @@
 struct write {
     struct request *r;
     struct arena *arena;
-    const struct kind *kind; /* of the tree */
-    const struct json *tree; /* what is to be */
-    const struct json *old;  /* what it replaces, as `kind`; NULL on create */
+    const struct kind *kind;         /* of the tree */
+    const struct json *tree;         /* what is to be */
+    const struct json *old;          /* what it replaces, as `kind`; NULL on create */
+    const struct json *has_defaults; /* a tree that needs none: `old`, then what the tree was */
     struct str subresource;
     struct str name;
     struct field_errors errors;

@@ -56,7 +56,7 @@ static void compare(struct conf *t, const struct json *c, const struct field_err
 
 static const struct json *defaulted(struct conf *t, const struct kind *k, const struct json *v)
 {
-    return v ? kind_default(t->arena, k, v) : NULL;
+    return v ? kind_default(t->arena, k, v, NULL) : NULL;
 }
 
 static uint32_t options_of(const struct json *c)

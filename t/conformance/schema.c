@@ -105,7 +105,7 @@ static void check_defaults(struct conf *t, const struct json *c, const struct js
     const struct schema *s = schema_of(t, c);
     const struct json *v = value_of(c);
 
-    conf_same(t, "value", s ? schema_default(t->arena, s, v, false) : v, want);
+    conf_same(t, "value", s ? schema_default(t->arena, s, v, NULL, false) : v, want);
     schema_compiled_free(s);
 }
 
@@ -256,10 +256,10 @@ static const struct json *crd_of(struct conf *t, const struct json *v)
 
     if (!v)
         return NULL;
-    const struct json *out = schema_conform(t->arena, k->schema, v, NULL, &err);
+    const struct json *out = schema_conform(t->arena, k->schema, v, NULL, NULL, &err);
     if (!out)
         conf_fail(t, "the definition does not decode", err_str(&err), S(""));
-    return kind_default(t->arena, k, out ? out : v);
+    return kind_default(t->arena, k, out ? out : v, NULL);
 }
 
 static void run_crd(struct conf *t, const struct json *c)

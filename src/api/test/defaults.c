@@ -15,10 +15,10 @@ static struct str defaulted(struct arena *a, const char *api_version, const char
 
     if (!check(k && v))
         return err_str(&err);
-    v = kind_conform(a, k, v, NULL, &err);
+    v = kind_conform(a, k, v, NULL, NULL, &err);
     if (!check(v))
         return err_str(&err);
-    return json_text(a, kind_default(a, k, v));
+    return json_text(a, kind_default(a, k, v, NULL));
 }
 
 TEST(defaults)

@@ -22,7 +22,7 @@ static const struct json *job_of(struct arena *a, const char *spec, const char *
         *spec ? "," : "", spec, status);
     const struct json *v = json_parse(a, text, NULL, NULL);
 
-    return kind_default(a, kind_of(S("batch/v1"), S("Job")), v);
+    return kind_default(a, kind_of(S("batch/v1"), S("Job")), v, NULL);
 }
 
 TEST(job_check_spec)

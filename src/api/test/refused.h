@@ -37,6 +37,7 @@ static inline struct str refused_object(struct arena *a, const struct kind *k,
 {
     struct field_errors e = field_errors_in(a);
 
-    kind_validate(&e, k, kind_default(a, k, v), old ? kind_default(a, k, old) : NULL);
+    kind_validate(&e, k, kind_default(a, k, v, NULL),
+                  old ? kind_default(a, k, old, NULL) : NULL);
     return refused_text(a, &e);
 }

@@ -89,9 +89,10 @@ TEST(default_by_style)
         scoped(arena_fini) struct arena a = arena_sized(4096);
         const struct json *v = json_parse(&a, str_from(cases[i].given), NULL, NULL);
         test_case(cases[i].name);
-        check_samez(json_text(&a, kind_default(&a, &custom, v)), cases[i].custom);
-        check_samez(json_text(&a, kind_default(&a, &builtin, v)), cases[i].native);
-        check_samez(json_text(&a, schema_default(&a, &object, v, false)), cases[i].custom);
+        check_samez(json_text(&a, kind_default(&a, &custom, v, NULL)), cases[i].custom);
+        check_samez(json_text(&a, kind_default(&a, &builtin, v, NULL)), cases[i].native);
+        check_samez(json_text(&a, schema_default(&a, &object, v, NULL, false)),
+                    cases[i].custom);
     }
 }
 
@@ -100,5 +101,5 @@ TEST(default_shares_what_is_whole)
     scoped(arena_fini) struct arena a = arena_sized(4096);
     const struct json *v = json_parse(&a, S("{\"b\":{\"n\":1,\"p\":1},\"l\":[]}"), NULL, NULL);
 
-    check(schema_default(&a, &object, v, false) == v);
+    check(schema_default(&a, &object, v, NULL, false) == v);
 }
