@@ -233,7 +233,8 @@ static struct json copy(struct arena *a, const struct json *v, bool is_sorted);
 static struct json copy_object(struct arena *a, const struct json *v, bool is_sorted)
 {
     scoped(free_ptr) const struct json_member **sorted = is_sorted ? json_by_name(v) : NULL;
-    struct json_member *members = arena_array(a, struct json_member, v->len);
+    struct json_member *members =
+        arena_raw(a, size_mul(v->len, sizeof(*members)), _Alignof(struct json_member));
 
     for (uint32_t i = 0; i < v->len; i++) {
         const struct json_member *m = sorted ? sorted[i] : &v->members[i];
@@ -254,7 +255,7 @@ static struct json copy(struct arena *a, const struct json *v, bool is_sorted)
         return copy_object(a, v, is_sorted);
     if (v->type != JSON_ARRAY)
         return *v;
-    items = arena_array(a, struct json, v->len);
+    items = arena_raw(a, size_mul(v->len, sizeof(*items)), _Alignof(struct json));
     for (uint32_t i = 0; i < v->len; i++)
         items[i] = copy(a, &v->items[i], is_sorted);
     return (struct json){.type = JSON_ARRAY, .len = v->len, .items = items};

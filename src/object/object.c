@@ -16,7 +16,8 @@ struct object {
     uint64_t revision;
     struct object_home *home; /* NULL: bytes are always in memory */
     uint64_t row;
-    char *bytes; /* NULL: at home */
+    char *bytes;           /* NULL: at home */
+    struct recent *recent; /* its tree, or NULL */
     uint32_t n_bytes;
     uint32_t revision_at; /* offset in bytes of the place for resourceVersion */
     uint32_t refs;
@@ -70,6 +71,13 @@ static struct object *object_alloc(const struct kind *kind, struct str ns, struc
     return o;
 }
 
+static const struct str head[] = {S_INIT("apiVersion"), S_INIT("kind")};
+
+static bool is_head(struct str name)
+{
+    return str_eq(name, head[0]) || str_eq(name, head[1]);
+}
+
 static void write_member(struct buf *out, const struct json_member *m)
 {
     struct json name = json_of_str(m->name);
@@ -93,98 +101,7 @@ static void write_metadata(struct buf *out, const struct json *metadata)
     }
 }
 
-/* apiVersion and kind, then metadata, then the rest: so the first `"metadata":{` of the text is
- * the object's own, whatever its spec holds. */
-struct object *object_new(const struct kind *kind, const struct json *tree)
-{
-    static const struct str head[] = {S_INIT("apiVersion"), S_INIT("kind")};
-    const struct json *metadata = json_getz(tree, "metadata");
-    struct object *o = object_alloc(kind, json_str(json_getz(metadata, "namespace")),
-                                    json_str(json_getz(metadata, "name")),
-                                    json_str(json_getz(metadata, "uid")));
-    /* Written in one place and copied to its size: texts that grow leave holes in the heap. */
-    static struct buf scratch;
-    struct buf out = scratch;
-
-    out.len = 0;
-    assert(json_len(metadata) > 0);
-    buf_byte(&out, '{');
-    for (size_t i = 0; i < countof(head); i++) {
-        const struct json *v = json_get(tree, head[i]);
-        if (!v)
-            continue;
-        write_member(&out, &(struct json_member){head[i], *v});
-        buf_byte(&out, ',');
-    }
-    buf_add(&out, S("\"metadata\":{"));
-    o->revision_at = (uint32_t)out.len;
-    write_metadata(&out, metadata);
-    buf_byte(&out, '}');
-    json_each_member (m, tree) {
-        if (str_eq(m->name, head[0]) || str_eq(m->name, head[1]) ||
-            str_eq(m->name, S("metadata")))
-            continue;
-        buf_byte(&out, ',');
-        write_member(&out, m);
-    }
-    buf_byte(&out, '}');
-    assert(out.len <= UINT32_MAX);
-    o->bytes = mem_alloc(out.len);
-    memcpy(o->bytes, out.at, out.len);
-    o->n_bytes = (uint32_t)out.len;
-    scratch = out;
-    if (scratch.cap > SCRATCH_MAX) {
-        buf_fini(&scratch);
-        scratch = (struct buf){0};
-    }
-    return o;
-}
-
-struct object *object_ref(struct object *o)
-{
-    o->refs++;
-    return o;
-}
-
-void object_unref(struct object *o)
-{
-    if (!o || --o->refs)
-        return;
-    recent_drop(o);
-    free(o->bytes);
-    slab_free(o, sizeof(*o) + o->path_len + o->uid_len);
-}
-
-struct object_key object_key(const struct object *o)
-{
-    size_t skip = o->ns_len ? (size_t)o->ns_len + 1 : 0;
-    return (struct object_key){.kind = o->kind,
-                               .ns = str_of(o->text, o->ns_len),
-                               .name = str_of(o->text + skip, o->path_len - skip)};
-}
-
-struct str object_path(const struct object *o)
-{
-    return str_of(o->text, o->path_len);
-}
-
-uint64_t object_revision(const struct object *o)
-{
-    return o->revision;
-}
-
-struct str object_uid(const struct object *o)
-{
-    return str_of(o->text + o->path_len, o->uid_len);
-}
-
-void object_set_revision(struct object *o, uint64_t revision)
-{
-    recent_drop(o); /* the tree has it in it */
-    o->revision = revision;
-}
-
-/* ---- bytes ---- */
+/* ---- bytes that may be at home ---- */
 
 /* The place for the revision in bytes that came from a home. */
 static size_t revision_place(struct str bytes)
@@ -219,6 +136,175 @@ static void warm(const struct object *o)
     }
     ((struct object *)(uintptr_t)o)->is_used = true;
 }
+
+/* ---- the tree it was made from ---- */
+
+#define REVISION_DIGITS 20
+
+static void add_copy(struct arena *a, struct json_obj *out, struct str name,
+                     const struct json *v)
+{
+    obj_add(out, str_copy(a, name), *json_copy(a, v));
+}
+
+/* With a place for the revision before the first member, which is not one of them yet. */
+static struct json copy_metadata(struct arena *a, const struct json *metadata)
+{
+    struct json_obj out = obj_in(a);
+
+    obj_add(&out, S("resourceVersion"), json_of_null());
+    json_each_member (m, metadata)
+        if (!str_eq(m->name, S("resourceVersion")))
+            add_copy(a, &out, m->name, &m->value);
+    struct json all = obj_done(&out);
+    all.members++;
+    all.len--;
+    return all;
+}
+
+/* As reading the bytes would give it, without reading them. */
+void object_remember(struct object *o, const struct json *tree)
+{
+    if (o->n_bytes > RECENT_MAX_BYTES || o->recent)
+        return;
+    struct recent *r = recent_make(&o->recent, o->n_bytes);
+    struct json_obj out = obj_in(&r->arena);
+    struct json metadata = copy_metadata(&r->arena, json_getz(tree, "metadata"));
+
+    for (size_t i = 0; i < countof(head); i++)
+        if (json_get(tree, head[i]))
+            add_copy(&r->arena, &out, head[i], json_get(tree, head[i]));
+    size_t at = out.members.len;
+    obj_add(&out, S("metadata"), metadata);
+    json_each_member (m, tree)
+        if (!is_head(m->name) && !str_eq(m->name, S("metadata")))
+            add_copy(&r->arena, &out, m->name, &m->value);
+    r->metadata = &out.members.at[at].value;
+    r->tree = json_new(&r->arena, obj_done(&out));
+    recent_touch(r);
+}
+
+/* Nobody has read it yet. */
+static void put_revision(struct recent *r, uint64_t revision)
+{
+    struct json_member *first = (struct json_member *)(uintptr_t)(r->metadata->members - 1);
+    char *text = arena_raw(&r->arena, REVISION_DIGITS + 1, 1);
+
+    first->value = json_of_str(
+        str_of(text, (size_t)snprintf(text, REVISION_DIGITS + 1, "%" PRIu64, revision)));
+    r->metadata->members = first;
+    r->metadata->len++;
+    r->metadata = NULL;
+}
+
+/* ---- making one ---- */
+
+/* apiVersion and kind, then metadata, then the rest: so the first `"metadata":{` of the text is
+ * the object's own, whatever its spec holds. */
+struct object *object_new(const struct kind *kind, const struct json *tree)
+{
+    const struct json *metadata = json_getz(tree, "metadata");
+    struct object *o = object_alloc(kind, json_str(json_getz(metadata, "namespace")),
+                                    json_str(json_getz(metadata, "name")),
+                                    json_str(json_getz(metadata, "uid")));
+    /* Written in one place and copied to its size: texts that grow leave holes in the heap. */
+    static struct buf scratch;
+    struct buf out = scratch;
+
+    out.len = 0;
+    assert(json_len(metadata) > 0);
+    buf_byte(&out, '{');
+    for (size_t i = 0; i < countof(head); i++) {
+        const struct json *v = json_get(tree, head[i]);
+        if (!v)
+            continue;
+        write_member(&out, &(struct json_member){head[i], *v});
+        buf_byte(&out, ',');
+    }
+    buf_add(&out, S("\"metadata\":{"));
+    o->revision_at = (uint32_t)out.len;
+    write_metadata(&out, metadata);
+    buf_byte(&out, '}');
+    json_each_member (m, tree) {
+        if (is_head(m->name) || str_eq(m->name, S("metadata")))
+            continue;
+        buf_byte(&out, ',');
+        write_member(&out, m);
+    }
+    buf_byte(&out, '}');
+    assert(out.len <= UINT32_MAX);
+    o->bytes = mem_alloc(out.len);
+    memcpy(o->bytes, out.at, out.len);
+    o->n_bytes = (uint32_t)out.len;
+    scratch = out;
+    if (scratch.cap > SCRATCH_MAX) {
+        buf_fini(&scratch);
+        scratch = (struct buf){0};
+    }
+    return o;
+}
+
+struct object *object_again(const struct object *o)
+{
+    struct object_key key = object_key(o);
+    struct object *copy = object_alloc(key.kind, key.ns, key.name, object_uid(o));
+
+    warm(o);
+    copy->bytes = mem_alloc(o->n_bytes);
+    memcpy(copy->bytes, o->bytes, o->n_bytes);
+    copy->n_bytes = o->n_bytes;
+    copy->revision_at = o->revision_at;
+    return copy;
+}
+
+struct object *object_ref(struct object *o)
+{
+    o->refs++;
+    return o;
+}
+
+void object_unref(struct object *o)
+{
+    if (!o || --o->refs)
+        return;
+    recent_drop(&o->recent);
+    free(o->bytes);
+    slab_free(o, sizeof(*o) + o->path_len + o->uid_len);
+}
+
+struct object_key object_key(const struct object *o)
+{
+    size_t skip = o->ns_len ? (size_t)o->ns_len + 1 : 0;
+    return (struct object_key){.kind = o->kind,
+                               .ns = str_of(o->text, o->ns_len),
+                               .name = str_of(o->text + skip, o->path_len - skip)};
+}
+
+struct str object_path(const struct object *o)
+{
+    return str_of(o->text, o->path_len);
+}
+
+uint64_t object_revision(const struct object *o)
+{
+    return o->revision;
+}
+
+struct str object_uid(const struct object *o)
+{
+    return str_of(o->text + o->path_len, o->uid_len);
+}
+
+void object_set_revision(struct object *o, uint64_t revision)
+{
+    o->revision = revision;
+    if (o->recent && o->recent->metadata && revision)
+        put_revision(o->recent, revision);
+    else
+        recent_drop(&o->recent); /* the tree has another one in it */
+}
+
+/* ---- bytes ---- */
 
 struct str object_rest(const struct object *o)
 {
@@ -292,16 +378,17 @@ static const struct json *parse(const struct object *o, struct arena *a)
 /* Its entry, with the tree; NULL for an object that is too large to keep. */
 static struct recent *recent_of(const struct object *o)
 {
-    struct recent *r = recent_find(o);
+    struct object *mine = (struct object *)(uintptr_t)o; /* a cache behind const */
 
-    if (r)
-        return r;
-    warm(o);
-    if (o->n_bytes > RECENT_MAX_BYTES)
-        return NULL;
-    r = recent_make(o);
-    r->tree = parse(o, &r->arena);
-    return r;
+    if (!o->recent) {
+        warm(o);
+        if (o->n_bytes > RECENT_MAX_BYTES)
+            return NULL;
+        struct recent *r = recent_make(&mine->recent, o->n_bytes);
+        r->tree = parse(o, &r->arena);
+    }
+    recent_touch(o->recent);
+    return o->recent;
 }
 
 const struct json *object_tree(const struct object *o, struct arena *a)
@@ -352,7 +439,7 @@ struct object_home *object_home(const struct object *o)
 
 void object_set_kind(struct object *o, const struct kind *kind)
 {
-    recent_drop(o);
+    recent_drop(&o->recent);
     o->kind = kind;
 }
 
@@ -386,8 +473,10 @@ const void *object_view(const struct object *o, struct arena *a)
 
     if (!r)
         return schema_decode(a, o->kind->schema, parse(o, a));
-    if (!r->view)
+    recent_hold(r, a); /* before it grows: then another's turn may come to go */
+    if (!r->view) {
         r->view = schema_decode(&r->arena, o->kind->schema, r->tree);
-    recent_hold(r, a);
+        recent_touch(r);
+    }
     return r->view;
 }

@@ -5,7 +5,7 @@
  * compressed, shared or left on disk. Trees and typed views are made in the caller's arena. To
  * change an object is to make the next one.
  *
- * About 120 bytes an object, its key and uid, and its bytes while they are in memory.
+ * About 130 bytes an object, its key and uid, and its bytes while they are in memory.
  */
 #pragma once
 
@@ -32,6 +32,11 @@ struct object;
  * of the bytes at rest (object_tree() and object_bytes() put it in as
  * metadata.resourceVersion). */
 struct object *object_new(const struct kind *kind, const struct json *tree);
+/* What object_tree() of a new object will be, of the tree it was made from: where somebody will
+ * read it soon, copying that is cheaper than reading the bytes. Before its revision is set. */
+void object_remember(struct object *o, const struct json *tree);
+/* Another one with the same bytes, of revision 0 and without a home. */
+struct object *object_again(const struct object *o);
 struct object *object_ref(struct object *o);
 void object_unref(struct object *o); /* accepts NULL */
 

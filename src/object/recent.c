@@ -1,93 +1,86 @@
-/* recent.c - a few sets of entries; the one that was not used for longest gives way */
+/* recent.c - entries in the order of use; where they are too many the last one goes */
 #include "object/recent_priv.h"
 
-#define FIRST_SIZE ((size_t)8 << 10)
+#define TREE_PER_TEXT 3 /* what a tree takes, about, of memory for each byte of its text */
 
-static struct recent *entries[RECENT_SETS][RECENT_WAYS];
-static uint64_t uses;
+/* Per process: only the loop's thread makes and reads objects. */
+static struct list all = {&all, &all}; /* the one used last at the end */
+static size_t total;
+static struct recent *spares[RECENT_SPARES];
+static size_t n_spares;
 
-static struct recent **set_of(const struct object *o)
+static void count(struct recent *r, size_t now)
 {
-    uint64_t n = (uint64_t)(uintptr_t)o >> 4;
+    total = total - r->counted + now;
+    r->counted = now;
+}
 
-    return entries[(n * UINT64_C(0x9E3779B97F4A7C15)) >> 59 & (RECENT_SETS - 1)];
+static void end(struct recent *r)
+{
+    arena_reset(&r->arena);
+    if (n_spares < RECENT_SPARES && r->arena.total <= RECENT_SPARE_BYTES) {
+        spares[n_spares++] = r;
+        return;
+    }
+    arena_fini(&r->arena);
+    free(r);
 }
 
 static void unref(void *what)
 {
     struct recent *r = what;
 
-    if (--r->refs)
+    if (!--r->refs)
+        end(r);
+}
+
+void recent_drop(struct recent **owner)
+{
+    struct recent *r = *owner;
+
+    if (!r)
         return;
-    arena_fini(&r->arena);
-    free(r);
-}
-
-struct recent *recent_find(const struct object *o)
-{
-    struct recent **set = set_of(o);
-
-    for (size_t i = 0; i < RECENT_WAYS; i++) {
-        if (set[i] && set[i]->owner == o) {
-            set[i]->used = ++uses;
-            return set[i];
-        }
-    }
-    return NULL;
-}
-
-/* Empty, and with no reader but us: its memory can be used again. */
-static void empty(struct recent **at)
-{
-    struct recent *r = *at;
-
+    *owner = NULL;
     r->owner = NULL;
-    if (r->refs > 1) {
-        *at = NULL;
-        unref(r);
-        return;
-    }
-    arena_reset(&r->arena);
-    if (r->arena.total > RECENT_MAX_KEPT) {
-        arena_fini(&r->arena);
-        r->arena = arena_sized(FIRST_SIZE);
-    }
-    r->tree = NULL;
-    r->view = NULL;
+    list_del(&r->link);
+    count(r, 0);
+    unref(r);
 }
 
-struct recent *recent_make(const struct object *o)
+static void make_room(const struct recent *newest)
 {
-    struct recent **set = set_of(o);
-    size_t oldest = 0;
-
-    for (size_t i = 0; i < RECENT_WAYS; i++) {
-        if (!set[i] || !set[i]->owner) {
-            oldest = i;
-            break;
-        }
-        if (set[i]->used < set[oldest]->used)
-            oldest = i;
+    while (total > RECENT_MAX_TOTAL) {
+        struct recent *oldest = list_item(all.next, struct recent, link);
+        if (oldest == newest)
+            return;
+        recent_drop(oldest->owner);
     }
-    if (set[oldest] && set[oldest]->owner)
-        empty(&set[oldest]);
-    if (!set[oldest]) {
-        set[oldest] = mem_zero(1, sizeof(struct recent));
-        set[oldest]->refs = 1;
-        set[oldest]->arena = arena_sized(FIRST_SIZE);
-    }
-    set[oldest]->owner = o;
-    set[oldest]->used = ++uses;
-    return set[oldest];
 }
 
-void recent_drop(const struct object *o)
+struct recent *recent_make(struct recent **owner, size_t text)
 {
-    struct recent **set = set_of(o);
+    struct recent *r = n_spares ? spares[--n_spares] : NULL;
 
-    for (size_t i = 0; i < RECENT_WAYS; i++)
-        if (set[i] && set[i]->owner == o)
-            empty(&set[i]);
+    if (!r) {
+        r = mem_zero(1, sizeof(*r));
+        r->arena = arena_sized(MAX(text * TREE_PER_TEXT, (size_t)1024));
+    }
+    *r = (struct recent){.owner = owner, .refs = 1, .arena = r->arena};
+    list_add(&all, &r->link);
+    *owner = r;
+    return r;
+}
+
+void recent_touch(struct recent *r)
+{
+    if (all.prev != &r->link) {
+        list_del(&r->link);
+        list_add(&all, &r->link);
+    }
+    if (r->arena.total != r->counted) {
+        count(r, r->arena.total);
+        make_room(r);
+    }
 }
 
 void recent_hold(struct recent *r, struct arena *a)

@@ -1,10 +1,10 @@
-/* recent_priv.h - trees and views of the objects that were read last
+/* recent_priv.h - trees and views of the objects that were made or read last
  *
  * One change of an object has many readers within a few turns: the answer, watches, caches,
- * several controllers. The first one parses, the others share. Entries are counted: an arena
- * that was given a tree holds it, whatever becomes of the entry and of the object. At most
- * RECENT_SETS * RECENT_WAYS entries of RECENT_MAX_BYTES, whose memory is used again. For one
- * thread.
+ * several controllers. They share one tree. Entries are counted: an arena that was given a tree
+ * holds it, whatever becomes of the entry and of the object. Together they take
+ * RECENT_MAX_TOTAL; past that the one that was not used for longest goes, and its memory serves
+ * the next. For one thread.
  */
 #pragma once
 
@@ -13,26 +13,28 @@
 struct json;
 struct object;
 
-#define RECENT_SETS 32 /* a power of two */
-#define RECENT_WAYS 4
+#define RECENT_MAX_TOTAL ((size_t)8 << 20) /* bytes */
 /* Of an object's text: larger ones are not kept. */
 #define RECENT_MAX_BYTES ((uint32_t)8 << 10)
-/* Of an entry's memory, for its next object. */
-#define RECENT_MAX_KEPT ((size_t)48 << 10)
+/* Of entries that have ended, for the next ones: how many, and how large each. */
+#define RECENT_SPARES 64
+#define RECENT_SPARE_BYTES ((size_t)32 << 10)
 
 struct recent {
-    const struct object *owner; /* NULL: no longer among the recent ones */
+    struct list link;      /* in the order of use */
+    struct recent **owner; /* the object's; NULL: its memory is only held by readers */
     uint32_t refs;
-    uint64_t used; /* counts up */
+    size_t counted; /* of its bytes, in the total */
     struct arena arena;
-    const struct json *tree;
-    const void *view; /* NULL: nobody asked */
+    const struct json *tree; /* NULL: nobody asked */
+    struct json *metadata;   /* of a tree that has no revision yet: there is room for it */
+    const void *view;        /* NULL: nobody asked */
 };
 
-/* The object's entry, or NULL. Borrowed until the next recent_make(). */
-struct recent *recent_find(const struct object *o);
-/* An empty entry for an object that has none. */
-struct recent *recent_make(const struct object *o);
+/* An empty entry, put into *owner, which is NULL. `text` is how many bytes the object has. */
+struct recent *recent_make(struct recent **owner, size_t text);
+/* It was used, and may have grown. */
+void recent_touch(struct recent *r);
 /* The object changes, or goes. */
-void recent_drop(const struct object *o);
+void recent_drop(struct recent **owner);
 void recent_hold(struct recent *r, struct arena *a);

@@ -219,8 +219,7 @@ static void store_it(struct request *r, const struct json *tree, bool is_gone)
 {
     uint64_t expect = object_revision(r->current);
 
-    r->next =
-        object_new(r->kind->storage, tree_as_kind(r->arena, tree, r->kind, r->kind->storage));
+    r->next = object_at_rest(r, tree);
     if (r->options.dry_run) {
         object_set_revision(r->next, expect);
         if (is_gone) {

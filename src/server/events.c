@@ -5,7 +5,6 @@
  */
 #include "server/server_priv.h"
 
-#include "client/client.h"
 #include "io/io.h"
 
 #define EVENT_TTL span_s(3600)
@@ -59,22 +58,21 @@ static void see(void *ctx, const struct object *o, bool is_removed)
         add(ctx, o);
 }
 
-static void gone(void *ctx, const struct client_answer *answer)
+static void gone(void *ctx, uint64_t revision, const struct err *err)
 {
-    (void)ctx, (void)answer; /* one that is gone already, or was written again */
+    (void)ctx, (void)revision, (void)err; /* gone already, or written again */
 }
 
+/* As a lease that ends: nobody is asked, and a finalizer does not hold it. */
 static void remove_one(struct events *e, const struct due *d)
 {
-    struct server *s = e->server;
-    struct object *o = store_get(s->store, e->kind, d->path);
+    struct object *o = store_get(e->server->store, e->kind, d->path);
 
     if (!o || object_revision(o) != d->revision)
         return;
-    struct object_key key = object_key(o);
-    struct client_target t = {.kind = e->kind, .ns = key.ns, .name = key.name};
-    struct client_delete_options options = {.uid = object_uid(o), .grace_s = -1};
-    client_delete(s->own, &t, &options, gone, NULL);
+    struct object *last = object_again(o);
+    store_delete(e->server->store, last, d->revision, gone, NULL);
+    object_unref(last);
 }
 
 static void sweep(void *ctx)

@@ -433,18 +433,27 @@ static bool is_unchanged(const struct write *w)
     return json_eq(w->tree, was);
 }
 
+struct object *object_at_rest(struct request *r, const struct json *tree)
+{
+    const struct kind *k = r->kind->storage;
+    const struct json *at_rest = tree_as_kind(r->arena, tree, r->kind, k);
+    struct object *o = object_new(k, at_rest);
+
+    if (store_is_watched(r->server->store, k))
+        object_remember(o, at_rest);
+    return o;
+}
+
 static void put(struct write *w)
 {
     struct request *r = w->r;
-    struct arena *a = w->arena;
 
     warn_of_kind(w);
     if (is_unchanged(w)) {
         answer_unchanged(r, 200, r->current);
         return;
     }
-    const struct json *at_rest = tree_as_kind(a, w->tree, w->kind, w->kind->storage);
-    r->next = object_new(w->kind->storage, at_rest);
+    r->next = object_at_rest(r, w->tree);
     if (r->options.dry_run) {
         if (r->current)
             object_set_revision(r->next, object_revision(r->current));
@@ -454,7 +463,7 @@ static void put(struct write *w)
     uint64_t expect = r->current ? object_revision(r->current) : 0;
     if (is_to_be_removed(w)) {
         /* Watches see its last state with the revision of the removal. */
-        struct object *last = object_new(w->kind->storage, at_rest);
+        struct object *last = object_again(r->next);
         store_delete(r->server->store, last, expect, removed, r);
         object_unref(last);
         return;

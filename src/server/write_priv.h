@@ -23,6 +23,8 @@ struct write {
 /* Completes a tree and puts it: `body` is the whole object as its writer wants it, `old` (with
  * r->current) what it replaces. Answers and ends the request. */
 void write_tree(struct request *r, const struct json *body, const struct json *old);
+/* The object of a tree of the request's kind, as it will be stored. */
+struct object *object_at_rest(struct request *r, const struct json *tree);
 /* Another writer was first: starts the verb again, where the request allows that. */
 bool write_again(struct request *r);
 int fail_put(struct request *r, const struct err *err);

@@ -137,6 +137,8 @@ void store_tap(struct store *s, store_tap_fn *tap, void *ctx);
 
 /* Sees every event of one kind as it becomes visible, inside that turn: for an index that must
  * not lag behind. */
+/* Does a watch wait for changes of the kind? */
+bool store_is_watched(const struct store *s, const struct kind *kind);
 typedef void store_hook_fn(void *ctx, const struct object *o, bool is_removed);
 void store_hook(struct store *s, const struct kind *kind, store_hook_fn *hook, void *ctx);
 void store_unhook(struct store *s, void *ctx); /* all with that ctx */

@@ -142,3 +142,8 @@ void watches_fini(struct store *s)
 {
     io_later_cancel(s->io, tell, s);
 }
+
+bool store_is_watched(const struct store *s, const struct kind *kind)
+{
+    return !list_empty(&store_rack(s, kind)->watches);
+}

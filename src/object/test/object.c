@@ -40,6 +40,40 @@ TEST(object_bytes)
     }
 }
 
+TEST(object_remembers_its_tree)
+{
+    static const char text[] =
+        "{\"spec\":{\"n\":[1,{\"k\":\"v\"}]},\"metadata\":{\"name\":\"a\","
+        "\"resourceVersion\":\"3\"},\"apiVersion\":\"v1\"}";
+    struct arena a = {0}, given = {0};
+    struct object *o = object_of(&given, text), *read = object_of(&given, text);
+
+    object_remember(o, json_parse(&given, str_copy(&given, str_from(text)), NULL, NULL));
+    arena_fini(&given);
+    check(!json_path(object_tree(o, &a), "metadata", "resourceVersion", NULL));
+    object_unref(o);
+
+    o = object_again(read);
+    check_int(object_revision(o), 0);
+    object_remember(o, json_parse(&a, str_from(text), NULL, NULL));
+    object_set_revision(o, 7);
+    object_set_revision(read, 7);
+    check_same(json_text(&a, object_tree(o, &a)), json_text(&a, object_tree(read, &a)));
+    check_same(object_bytes(o, &a), json_text(&a, object_tree(read, &a)));
+
+    test_case("another revision than the one it was read with");
+    object_set_revision(o, 8);
+    check_samez(json_str(json_path(object_tree(o, &a), "metadata", "resourceVersion", NULL)),
+                "8");
+
+    test_case("a reader keeps the tree of an object that has gone");
+    const struct json *tree = object_tree(o, &a);
+    object_unref(o);
+    object_unref(read);
+    check_samez(json_str(json_path(tree, "metadata", "name", NULL)), "a");
+    arena_fini(&a);
+}
+
 TEST(object_key)
 {
     scoped(arena_fini) struct arena a = {0};
