@@ -11,11 +11,9 @@ static const struct json *text_value(struct field_errors *e, struct str s)
 void kueue_check_name(struct field_errors *e, const struct field_path *at, enum name_rule rule,
                       struct str value)
 {
-    struct name_faults faults = name_check(rule, value);
+    struct json v = json_of_str(value);
 
-    for (size_t i = 0; i < faults.n; i++)
-        field_invalid(e, at, text_value(e, value), "%s%s", faults.at[i].part,
-                      faults.at[i].text);
+    field_check_name(e, at, rule, &v);
 }
 
 static bool is_gate_path(struct str path)

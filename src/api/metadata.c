@@ -16,11 +16,9 @@ static struct str text_of(const struct json *v, const char *name)
 static void check_name(struct field_errors *e, const struct field_path *at, enum name_rule rule,
                        struct str value)
 {
-    struct name_faults f = name_check(rule, value);
-    struct json bad = json_of_str(value);
+    struct json v = json_of_str(value);
 
-    for (size_t i = 0; i < f.n; i++)
-        field_invalid(e, at, &bad, "%s%s", f.at[i].part, f.at[i].text);
+    field_check_name(e, at, rule, &v);
 }
 
 /* ---- names ---- */

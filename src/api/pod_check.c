@@ -5,7 +5,7 @@
  */
 #include "api/rules_priv.h"
 
-#include "value/names.h"
+#include "api/resource_list.h"
 #include "value/quantity.h"
 
 static bool is_in_status(const struct field_path *p)
@@ -24,32 +24,15 @@ static bool is_named(const struct json *list, struct str name)
     return false;
 }
 
-static void bad_name(struct field_errors *e, const struct field_path *at, enum name_rule rule,
-                     const struct json *v)
-{
-    struct name_faults faults = name_check(rule, json_str(v));
-
-    for (size_t i = 0; i < faults.n; i++)
-        field_invalid(e, at, v, "%.*s", STR_ARG(name_fault(e->arena, &faults, i)));
-}
-
 /* ---- amounts ---- */
-
-/* Counted in whole numbers: what a domain other than Kubernetes' own brought. */
-static bool is_extended(struct str name)
-{
-    struct str domain, rest;
-
-    return str_cut(name, '/', &domain, &rest) && !str_ends(domain, S("kubernetes.io"));
-}
 
 static bool amount(struct field_errors *e, const struct json *v, struct quantity *out)
 {
     return json_has(v) && quantity_parse(e->arena, json_str(v), out, NULL) == 0;
 }
 
-static void check_amounts(struct field_errors *e, const struct field_path *at,
-                          const struct json *amounts)
+void amounts_check(struct field_errors *e, const struct field_path *at,
+                   const struct json *amounts)
 {
     json_each_member (m, amounts) {
         struct field_path item = field_key(at, m->name);
@@ -59,7 +42,7 @@ static void check_amounts(struct field_errors *e, const struct field_path *at,
         whole = quantity_round(e->arena, &q, 0, NULL);
         if (quantity_sign(&q) < 0)
             field_invalid(e, &item, &m->value, "must be greater than or equal to 0");
-        else if (is_extended(m->name) && quantity_cmp(&q, &whole) != 0)
+        else if (resource_is_extended(m->name) && quantity_cmp(&q, &whole) != 0)
             field_invalid(e, &item, &m->value, "must be an integer");
     }
 }
@@ -73,14 +56,14 @@ void resource_requirements_check(const struct schema_at *at)
 
     if (is_in_status(at->path))
         return;
-    check_amounts(at->errors, &limits_at, limits);
-    check_amounts(at->errors, &requests_at, requests);
+    amounts_check(at->errors, &limits_at, limits);
+    amounts_check(at->errors, &requests_at, requests);
     json_each_member (m, requests) {
         const struct json *limit = json_get(limits, m->name);
         struct quantity q, most;
         if (!amount(at->errors, &m->value, &q) || !amount(at->errors, limit, &most))
             continue;
-        if (is_extended(m->name) && quantity_cmp(&q, &most) != 0)
+        if (resource_is_extended(m->name) && quantity_cmp(&q, &most) != 0)
             field_invalid(at->errors, &requests_at, &m->value,
                           "must be equal to %.*s limit of %.*s", STR_ARG(m->name),
                           STR_ARG(json_str(limit)));
@@ -144,7 +127,7 @@ void env_var_check(const struct schema_at *at)
     size_t n = 0;
 
     if (json_str(name).len)
-        bad_name(at->errors, &name_at, NAME_ENV_VAR_RELAXED, name);
+        field_check_name(at->errors, &name_at, NAME_ENV_VAR_RELAXED, name);
     if (!json_has(from))
         return;
     json_each_member (m, from)
@@ -203,7 +186,7 @@ void toleration_check(const struct schema_at *at)
         field_invalid(at->errors, &operator_at, at->v,
                       "value must be empty when `operator` is 'Exists'");
     else if (!operator.len || str_eqz(operator, "Equal"))
-        bad_name(at->errors, &operator_at, NAME_LABEL_VALUE, value);
+        field_check_name(at->errors, &operator_at, NAME_LABEL_VALUE, value);
 }
 
 void node_selector_requirement_check(const struct schema_at *at)

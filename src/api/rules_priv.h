@@ -26,6 +26,18 @@ schema_check_fn config_map_check, env_var_check, node_selector_requirement_check
     resource_requirements_check, secret_check, toleration_check, volume_check,
     volume_projection_check;
 
+/* Amounts by resource: none is negative, and those of other domains are whole. */
+void amounts_check(struct field_errors *e, const struct field_path *at,
+                   const struct json *amounts);
+
+/* core_check.c, quota_check.c */
+schema_check_fn event_check, events_event_check, limit_range_check, limit_range_item_check,
+    namespace_check, node_check, resource_quota_check;
+
+/* rbac_check.c, policy_check.c */
+schema_check_fn admission_policy_binding_check, admission_policy_check, role_binding_check,
+    role_check;
+
 /* crd_check.c */
 schema_check_fn crd_check;
 api_prepare_fn crd_prepare;

@@ -126,6 +126,16 @@ bool field_one_of(struct field_errors *e, const struct field_path *p, const stru
     return false;
 }
 
+bool field_check_name(struct field_errors *e, const struct field_path *p, enum name_rule rule,
+                      const struct json *v)
+{
+    struct name_faults faults = name_check(rule, json_str(v));
+
+    for (size_t i = 0; i < faults.n; i++)
+        field_invalid(e, p, v, "%s%s", faults.at[i].part, faults.at[i].text);
+    return faults.n == 0;
+}
+
 void field_duplicate(struct field_errors *e, const struct field_path *p,
                      const struct json *value)
 {

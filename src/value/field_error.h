@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "value/names.h"
 #include "json/json.h"
 
 enum field_error_type {
@@ -79,6 +80,9 @@ void field_not_supported(struct field_errors *e, const struct field_path *p,
 /* True where v is one of the words; else told as not supported. */
 bool field_one_of(struct field_errors *e, const struct field_path *p, const struct json *v,
                   const char *const *words, size_t n);
+/* One error for each part of the rule that the text breaks; true where there is none. */
+bool field_check_name(struct field_errors *e, const struct field_path *p, enum name_rule rule,
+                      const struct json *v);
 void field_duplicate(struct field_errors *e, const struct field_path *p,
                      const struct json *value);
 void field_not_found(struct field_errors *e, const struct field_path *p,

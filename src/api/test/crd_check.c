@@ -297,6 +297,11 @@ TEST(crd_check_structure)
          ONE(OBJECT(PROPERTIES("'a':{'x-kubernetes-int-or-string':true,'allOf':[{},{'anyOf':[{'type':'integer'},{'type':'string'}]}]}"))),
          "Forbidden " AT ".properties[a].allOf[1].anyOf[0].type, "
          "Forbidden " AT ".properties[a].allOf[1].anyOf[1].type"},
+        {"and once", NULL,
+         ONE(OBJECT(PROPERTIES("'a':{'x-kubernetes-int-or-string':true,'allOf':[{'anyOf':[{'type':'integer'},{'type':'string'}]},"
+                               "{'anyOf':[{'type':'integer'},{'type':'string'}]}]}"))),
+         "Forbidden " AT ".properties[a].allOf[1].anyOf[0].type, "
+         "Forbidden " AT ".properties[a].allOf[1].anyOf[1].type"},
         {"what a branch speaks of is declared beside it", NULL,
          ONE(OBJECT(",'anyOf':[{'required':['a']},{'properties':{'a':{'minLength':1}}}],'not':{'items':{'properties':{'a':{}}}}")),
          "Required " AT ".properties[a], Required " AT ".items"},
