@@ -81,7 +81,6 @@ struct node {
     const struct overload **overloads;
     uint32_t n_overloads;
     const struct function *function;
-    struct str full_name; /* of a message type */
     /* by the estimator */
     struct size_info *size;
 };

@@ -117,9 +117,6 @@ void cel_program_free(struct cel_program *p);
 const struct cel_type *cel_program_type(const struct cel_program *p);
 struct cel_range cel_program_estimate(const struct cel_program *p);
 size_t cel_program_bytes(const struct cel_program *p);
-struct str cel_program_text(const struct cel_program *p);
-/* Is the variable mentioned? */
-bool cel_program_uses(const struct cel_program *p, struct str variable);
 /* "ERROR: <input>:1:5: …" with the line and a caret, one after the other. */
 struct str cel_issues_text(struct arena *a, const struct cel_issues *issues, struct str text);
 /* Parses and prints back, in one form; {NULL} with issues. */

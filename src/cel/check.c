@@ -1,11 +1,10 @@
 /* check.c - types, names and overloads
  *
- * Gradual: whatever is dyn agrees with anything. Type variables are numbers bound in one array
- * with a trail, so that a speculative unification is undone by rewinding it. In lenient mode
- * (unchecked expressions) names that are not known and calls that do not fit stay in the tree,
- * to be errors when they are evaluated.
+ * In lenient mode (unchecked expressions) names that are not known and calls that do not fit
+ * stay in the tree, to be errors when they are evaluated.
  */
 #include "cel/env_priv.h"
+#include "cel/unify_priv.h"
 #include "cel/value_priv.h"
 
 #define MAX_LOCALS 4096
@@ -17,18 +16,12 @@ struct scope {
     struct scope *up;
 };
 
-struct trail {
-    uint32_t var;
-    const struct cel_type *old;
-};
-
 struct checker {
     struct arena *arena;
     const struct cel_env *env;
     struct report *report;
     bool is_lenient;
-    VEC(const struct cel_type *) bound; /* by number of the variable; NULL: free */
-    VEC(struct trail) trail;
+    struct unifier types;
     struct scope *scope;
     int n_locals;
     bool has_failed;
@@ -36,218 +29,11 @@ struct checker {
 
 static const struct cel_type *check_node(struct checker *c, struct node *n);
 
-/* ---- type variables ---- */
-
-static const struct cel_type *fresh(struct checker *c)
-{
-    struct cel_type *t = arena_new(c->arena, struct cel_type);
-
-    t->kind = CEL_T_PARAM;
-    t->is_open = true;
-    t->id = (uint32_t)c->bound.len;
-    vec_push_in(c->arena, &c->bound, NULL);
-    return t;
-}
-
-static void bind_var(struct checker *c, const struct cel_type *var, const struct cel_type *t)
-{
-    struct trail step = {var->id, c->bound.at[var->id]};
-
-    vec_push_in(c->arena, &c->trail, step);
-    c->bound.at[var->id] = t;
-}
-
-static void rewind_to(struct checker *c, size_t mark)
-{
-    while (c->trail.len > mark) {
-        struct trail t = vec_pop(&c->trail);
-        c->bound.at[t.var] = t.old;
-    }
-}
-
-/* t with bound variables replaced; free ones become dyn where asked. */
-static const struct cel_type *substitute(struct checker *c, const struct cel_type *t,
-                                         bool to_dyn)
-{
-    const struct cel_type *params[UINT8_MAX];
-    bool is_same = true;
-
-    if (t->kind == CEL_T_PARAM) {
-        if (c->bound.at[t->id])
-            return substitute(c, c->bound.at[t->id], to_dyn);
-        return to_dyn ? &cel_type_dyn : t;
-    }
-    if (!t->is_open)
-        return t;
-    for (size_t i = 0; i < t->n_params; i++) {
-        params[i] = substitute(c, t->params[i], to_dyn);
-        is_same &= params[i] == t->params[i];
-    }
-    return is_same ? t : cel_type_with(c->arena, t->kind, t->name, params, t->n_params);
-}
-
-/* A signature's type with its variables made fresh ones, numbered from `base`. */
-static const struct cel_type *instantiate(struct checker *c, const struct cel_type *t,
-                                          const struct cel_type *const *vars)
-{
-    const struct cel_type *params[UINT8_MAX];
-    bool is_same = true;
-
-    if (t->kind == CEL_T_PARAM)
-        return vars[t->id];
-    if (!t->is_open)
-        return t;
-    for (size_t i = 0; i < t->n_params; i++) {
-        params[i] = instantiate(c, t->params[i], vars);
-        is_same &= params[i] == t->params[i];
-    }
-    return is_same ? t : cel_type_with(c->arena, t->kind, t->name, params, t->n_params);
-}
-
-static bool occurs(struct checker *c, const struct cel_type *var, const struct cel_type *in)
-{
-    if (in->kind == CEL_T_PARAM) {
-        if (in->id == var->id)
-            return true;
-        return c->bound.at[in->id] && occurs(c, var, c->bound.at[in->id]);
-    }
-    for (size_t i = 0; in->is_open && i < in->n_params; i++)
-        if (occurs(c, var, in->params[i]))
-            return true;
-    return false;
-}
-
-/* ---- agreement ---- */
-
-static bool is_dyn(const struct cel_type *t)
-{
-    return t->kind == CEL_T_DYN || t->kind == CEL_T_ANY || t->kind == CEL_T_ERROR;
-}
-
-static bool is_nullable(const struct cel_type *t)
-{
-    switch (t->kind) {
-    case CEL_T_NULL:
-    case CEL_T_OPAQUE:
-    case CEL_T_STRUCT:
-    case CEL_T_TIMESTAMP:
-    case CEL_T_DURATION:
-    case CEL_T_WRAPPER:
-    case CEL_T_ANY:
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool is_no_more_specific(const struct cel_type *a, const struct cel_type *b)
-{
-    if (a->kind == CEL_T_DYN || a->kind == CEL_T_PARAM)
-        return true;
-    if (b->kind == CEL_T_DYN || b->kind == CEL_T_PARAM)
-        return false;
-    if (b->kind == CEL_T_NULL)
-        return is_nullable(a);
-    if (a->kind == CEL_T_WRAPPER && cel_type_eq(a->params[0], b))
-        return true;
-    if (a->kind != b->kind || a->n_params != b->n_params)
-        return false;
-    if (a->kind == CEL_T_TYPE)
-        return true;
-    if (!str_eq(a->name, b->name))
-        return false;
-    for (size_t i = 0; i < a->n_params; i++)
-        if (!is_no_more_specific(a->params[i], b->params[i]))
-            return false;
-    return true;
-}
-
-static const struct cel_type *more_general(const struct cel_type *a, const struct cel_type *b)
-{
-    return is_no_more_specific(a, b) ? a : b;
-}
-
-static bool agrees(struct checker *c, const struct cel_type *a, const struct cel_type *b);
-
-/* May `t` stand for the variable? *was_bound says whether it stood for something already. */
-static bool stands_for(struct checker *c, const struct cel_type *t, const struct cel_type *var,
-                       bool *was_bound)
-{
-    const struct cel_type *old = c->bound.at[var->id];
-
-    *was_bound = true;
-    if (t->kind == CEL_T_PARAM && t->id == var->id)
-        return true;
-    if (!old) {
-        *was_bound = false;
-        if (occurs(c, var, t))
-            return false;
-        bind_var(c, var, t);
-        return true;
-    }
-    if (cel_type_eq(t, old))
-        return true;
-    if (!agrees(c, t, old))
-        return false;
-    const struct cel_type *now = more_general(t, old);
-    if (now != old && !occurs(c, var, now))
-        bind_var(c, var, now);
-    return true;
-}
-
-static bool agrees(struct checker *c, const struct cel_type *a, const struct cel_type *b)
-{
-    bool was_bound;
-
-    if (a == b)
-        return true;
-    if (b->kind == CEL_T_PARAM) {
-        if (stands_for(c, a, b, &was_bound))
-            return true;
-        if (was_bound)
-            return false;
-    }
-    if (a->kind == CEL_T_PARAM)
-        return stands_for(c, b, a, &was_bound);
-    if (is_dyn(a) || is_dyn(b))
-        return true;
-    if (a->kind == CEL_T_NULL)
-        return is_nullable(b);
-    if (b->kind == CEL_T_NULL)
-        return is_nullable(a);
-    if (a->kind == CEL_T_WRAPPER && b->kind != CEL_T_WRAPPER)
-        return cel_type_eq(a->params[0], b);
-    if (b->kind == CEL_T_WRAPPER && a->kind != CEL_T_WRAPPER)
-        return cel_type_eq(b->params[0], a);
-    if (a->kind != b->kind)
-        return false;
-    if (a->kind == CEL_T_TYPE || (a->kind == CEL_T_ENUM && (!a->name.len || !b->name.len)))
-        return true; /* an enum without a name is any */
-    if (!str_eq(a->name, b->name) || a->n_params != b->n_params)
-        return false;
-    for (size_t i = 0; i < a->n_params; i++)
-        if (!agrees(c, a->params[i], b->params[i]))
-            return false;
-    return true;
-}
-
-/* May a value of type b be used where a is wanted? What was learned about variables stays only
- * where it may. */
-static bool assignable(struct checker *c, const struct cel_type *a, const struct cel_type *b)
-{
-    size_t mark = c->trail.len;
-
-    if (agrees(c, a, b))
-        return true;
-    rewind_to(c, mark);
-    return false;
-}
-
 /* ---- messages ---- */
 
 static struct str show(struct checker *c, const struct cel_type *t)
 {
-    struct str s = cel_type_text(c->arena, substitute(c, t, false));
+    struct str s = cel_type_text(c->arena, type_settled(&c->types, t, false));
 
     return str_eqz(s, "null_type") ? S("null") : s;
 }
@@ -336,7 +122,6 @@ static const struct cel_type *resolve(struct checker *c, struct node *n, struct 
         const struct cel_type *t;
         if (v) {
             n->var = v->index;
-            n->full_name = v->name;
             return v->type;
         }
         if ((t = env_type(c->env, names[i])) != NULL) {
@@ -407,10 +192,10 @@ static const struct cel_type *field_type(struct checker *c, struct node *n,
             return &cel_type_dyn;
         return complain(c, n->pos, "undefined field '%.*s'", STR_ARG(n->name));
     case CEL_T_PARAM:
-        assignable(c, &cel_type_dyn, t);
+        type_assignable(&c->types, &cel_type_dyn, t);
         return &cel_type_dyn;
     default:
-        if (!is_dyn(t) && !c->is_lenient) {
+        if (!type_is_dyn(t) && !c->is_lenient) {
             struct str s = show(c, t);
             complain(c, n->pos, "type '%.*s' does not support field selection", STR_ARG(s));
         }
@@ -431,11 +216,11 @@ static const struct cel_type *check_select(struct checker *c, struct node *n)
         if (t)
             return t;
     }
-    t = substitute(c, check_node(c, n->target), false);
+    t = type_settled(&c->types, check_node(c, n->target), false);
     if (is_optional(t)) {
         t = t->params[0];
         if (t->kind == CEL_T_PARAM)
-            t = substitute(c, t, false);
+            t = type_settled(&c->types, t, false);
         is_opt = true;
     }
     t = field_type(c, n, t);
@@ -450,19 +235,21 @@ static bool overload_agrees(struct checker *c, const struct overload *o,
                             const struct cel_type **args, const struct cel_type **result)
 {
     const struct cel_type *vars[16] = {0};
-    size_t mark = c->trail.len;
+    size_t mark = c->types.trail.len;
 
     for (size_t i = 0; i < o->n_vars; i++)
-        vars[i] = fresh(c);
+        vars[i] = type_fresh(&c->types);
     for (size_t i = 0; i < o->n_params; i++) {
         const struct cel_type *p =
-            o->n_vars ? instantiate(c, o->params[i], vars) : o->params[i];
-        if (!agrees(c, args[i], p)) {
-            rewind_to(c, mark);
+            o->n_vars ? type_instance(&c->types, o->params[i], vars) : o->params[i];
+        if (!type_agrees(&c->types, args[i], p)) {
+            type_rewind(&c->types, mark);
             return false;
         }
     }
-    *result = o->n_vars ? substitute(c, instantiate(c, o->result, vars), false) : o->result;
+    *result = o->n_vars
+                  ? type_settled(&c->types, type_instance(&c->types, o->result, vars), false)
+                  : o->result;
     return true;
 }
 
@@ -532,7 +319,7 @@ static const struct cel_type *check_logic(struct checker *c, struct node *n,
                                           const struct cel_type **args)
 {
     for (uint32_t i = 0; i < n->n; i++)
-        if (!assignable(c, args[i], &cel_type_bool))
+        if (!type_assignable(&c->types, args[i], &cel_type_bool))
             mismatch(c, n->args[i]->pos, &cel_type_bool, args[i]);
     n->overloads = arena_array(c->arena, const struct overload *, 1);
     n->overloads[0] = f->overloads.at[0];
@@ -549,7 +336,7 @@ static const struct cel_type *pick_overloads(struct checker *c, struct node *n,
     VEC(const struct overload *) found = {0};
 
     for (uint32_t i = 0; i < n->n; i++)
-        args[i] = substitute(c, n->args[i]->type, false);
+        args[i] = type_settled(&c->types, n->args[i]->type, false);
     n->function = f;
     if (str_eqz(f->name, "_&&_") || str_eqz(f->name, "_||_"))
         return check_logic(c, n, f, args);
@@ -659,8 +446,9 @@ static const struct cel_type *join(struct checker *c, const struct cel_type *hav
 {
     if (!have)
         return t;
-    return assignable(c, have, t)
-               ? more_general(substitute(c, have, false), substitute(c, t, false))
+    return type_assignable(&c->types, have, t)
+               ? type_more_general(type_settled(&c->types, have, false),
+                                   type_settled(&c->types, t, false))
                : &cel_type_dyn;
 }
 
@@ -670,10 +458,10 @@ static const struct cel_type *unwrap(struct checker *c, const struct entry *e,
 {
     if (!e->is_opt)
         return t;
-    t = substitute(c, t, false);
+    t = type_settled(&c->types, t, false);
     if (is_optional(t))
         return t->params[0];
-    if (!is_dyn(t))
+    if (!type_is_dyn(t))
         mismatch(c, e->value->pos, cel_optional_of(c->arena, t), t);
     return &cel_type_dyn;
 }
@@ -684,7 +472,7 @@ static const struct cel_type *check_list(struct checker *c, struct node *n)
 
     for (uint32_t i = 0; i < n->n; i++)
         item = join(c, item, unwrap(c, &n->entries[i], check_node(c, n->entries[i].value)));
-    return cel_list_of(c->arena, item ? item : fresh(c));
+    return cel_list_of(c->arena, item ? item : type_fresh(&c->types));
 }
 
 static const struct cel_type *check_map(struct checker *c, struct node *n)
@@ -696,8 +484,8 @@ static const struct cel_type *check_map(struct checker *c, struct node *n)
         value = join(c, value, unwrap(c, &n->entries[i], check_node(c, n->entries[i].value)));
     }
     if (!key) {
-        key = fresh(c);
-        value = fresh(c);
+        key = type_fresh(&c->types);
+        value = type_fresh(&c->types);
     }
     return cel_map_type(c->arena, key, value);
 }
@@ -713,7 +501,7 @@ static void check_field(struct checker *c, const struct cel_type *t, struct entr
         return;
     }
     const struct cel_type *type = type_of_field(c, f);
-    if (!c->is_lenient && !assignable(c, type, value)) {
+    if (!c->is_lenient && !type_assignable(&c->types, type, value)) {
         struct str want = show(c, type), got = show(c, value);
         complain(c, e->pos,
                  "expected type of field '%.*s' is '%.*s' but provided type is '%.*s'",
@@ -772,7 +560,7 @@ static struct scope *push(struct checker *c, struct str name, const struct cel_t
 static void range_types(struct checker *c, struct fold *f, const struct cel_type **one,
                         const struct cel_type **two)
 {
-    const struct cel_type *t = substitute(c, f->range->type, false);
+    const struct cel_type *t = type_settled(&c->types, f->range->type, false);
 
     *one = *two = &cel_type_dyn;
     switch (t->kind) {
@@ -785,7 +573,7 @@ static void range_types(struct checker *c, struct fold *f, const struct cel_type
         *two = t->params[1];
         return;
     case CEL_T_PARAM:
-        assignable(c, &cel_type_dyn, t);
+        type_assignable(&c->types, &cel_type_dyn, t);
         return;
     case CEL_T_DYN:
     case CEL_T_ERROR:
@@ -835,16 +623,16 @@ static const struct cel_type *check_fold(struct checker *c, struct node *n)
     if (f->has_two)
         push(c, f->iter2, two);
     const struct cel_type *cond = check_node(c, f->cond);
-    if (!assignable(c, cond, &cel_type_bool))
+    if (!type_assignable(&c->types, cond, &cel_type_bool))
         mismatch(c, f->cond->pos, &cel_type_bool, cond);
     step = check_node(c, f->step);
-    if (!assignable(c, substitute(c, init, false), step))
+    if (!type_assignable(&c->types, type_settled(&c->types, init, false), step))
         mismatch(c, f->step->pos, init, step);
     accu->up = outer;
     c->scope = accu;
     const struct cel_type *t = check_node(c, f->result);
     c->scope = outer;
-    return substitute(c, t, false);
+    return type_settled(&c->types, t, false);
 }
 
 /* ---- the walk ---- */
@@ -892,7 +680,7 @@ static void settle(struct checker *c, struct node *n)
 {
     if (!n || !n->type)
         return;
-    n->type = substitute(c, n->type, true);
+    n->type = type_settled(&c->types, n->type, true);
     switch ((enum node_kind)n->kind) {
     case N_SELECT:
         settle(c, n->target);
@@ -926,7 +714,8 @@ static void settle(struct checker *c, struct node *n)
 int ast_check(struct arena *a, const struct cel_env *env, struct node *root, bool is_lenient,
               struct report *r)
 {
-    struct checker c = {.arena = a, .env = env, .report = r, .is_lenient = is_lenient};
+    struct checker c = {
+        .arena = a, .env = env, .report = r, .is_lenient = is_lenient, .types = {.arena = a}};
 
     check_node(&c, root);
     if (c.has_failed)

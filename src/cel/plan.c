@@ -5,17 +5,8 @@
  * become one operation; the paths of a device become slots; comparisons of a slot with a
  * constant become one operation.
  */
-#include "cel/plan_priv.h"
+#include "cel/planner_priv.h"
 #include "cel/scan_priv.h"
-
-struct planner {
-    struct arena *a;       /* the program's */
-    struct arena *scratch; /* gone when the program is made */
-    struct cel_program *p;
-    const struct cel_env *env;
-    struct report *report;
-    VEC(struct cel_slot) slots;
-};
 
 static void plan_node(struct planner *p, const struct node *n, struct op *out);
 
@@ -24,24 +15,19 @@ static struct op *new_ops(struct planner *p, size_t n)
     return arena_array(p->a, struct op, MAX(n, (size_t)1));
 }
 
-/* Operands that may be folded away; kept by keep_ops() where they are not. */
+/* Operands that may be folded away; kept by plan_keep_ops() where they are not. */
 static struct op *scratch_ops(struct planner *p, size_t n)
 {
     return arena_array(p->scratch, struct op, MAX(n, (size_t)1));
 }
 
-static const struct op *keep_ops(struct planner *p, const struct op *ops, size_t n)
+const struct op *plan_keep_ops(struct planner *p, const struct op *ops, size_t n)
 {
     struct op *copy = new_ops(p, n);
 
     if (n)
         memcpy(copy, ops, n * sizeof(*ops));
     return copy;
-}
-
-static void set(struct op *out, enum op_code code, const struct node *n)
-{
-    *out = (struct op){.code = (uint8_t)code, .from = n->from, .to = n->to};
 }
 
 /* ---- constants ---- */
@@ -56,37 +42,24 @@ static struct cel_value keep(struct planner *p, struct cel_value v)
 static void set_const(struct planner *p, const struct node *n, struct cel_value v,
                       uint32_t cost, struct op *out)
 {
-    set(out, OP_CONST, n);
+    op_set(out, OP_CONST, n);
     out->value = keep(p, v);
     out->n = cost;
     out->is_folded = cost == 0;
 }
 
-static bool is_const(const struct op *op)
-{
-    return op->code == OP_CONST;
-}
-
 static bool is_folded(const struct op *op)
 {
-    return is_const(op) && op->is_folded;
+    return op_is_const(op) && op->is_folded;
 }
 
 /* ---- names and chains ---- */
-
-static void use_variable(struct planner *p, struct str name)
-{
-    vec_each (i, &p->p->used)
-        if (str_eq(p->p->used.at[i], name))
-            return;
-    vec_push_in(p->a, &p->p->used, str_copy(p->a, name));
-}
 
 static void plan_fail(struct planner *p, const struct node *n, struct str name, struct op *out)
 {
     struct str copy = str_copy(p->a, name);
 
-    set(out, OP_FAIL, n);
+    op_set(out, OP_FAIL, n);
     out->name = arena_copy(p->a, &copy);
 }
 
@@ -95,7 +68,7 @@ static bool plan_name(struct planner *p, const struct node *n, struct op *out)
 {
     if (n->local >= 0) {
         bool is_lazy = p->p->lazies[n->local] != NULL;
-        set(out, is_lazy ? OP_LAZY : OP_LOCAL, n);
+        op_set(out, is_lazy ? OP_LAZY : OP_LOCAL, n);
         out->n = (uint32_t)n->local;
         return true;
     }
@@ -104,9 +77,8 @@ static bool plan_name(struct planner *p, const struct node *n, struct op *out)
         return true;
     }
     if (n->var >= 0) {
-        set(out, OP_VAR, n);
+        op_set(out, OP_VAR, n);
         out->n = (uint32_t)n->var;
-        use_variable(p, n->full_name);
         return true;
     }
     return false;
@@ -129,130 +101,16 @@ static struct attr *attr_grow(struct planner *p, const struct op *op)
     return attr;
 }
 
-static void plan_chain(struct planner *p, const struct node *n, const struct op *target,
-                       struct qualifier q, struct op *out)
+void plan_chain(struct planner *p, const struct node *n, const struct op *target,
+                struct qualifier q, struct op *out)
 {
     struct attr *attr = attr_grow(p, target);
 
     attr->quals[attr->n - 1] = q;
     attr->has_opt |= q.is_opt;
-    set(out, OP_ATTR, n);
+    op_set(out, OP_ATTR, n);
     out->attr = attr;
     out->is_test = q.is_test;
-}
-
-/* ---- devices ---- */
-
-static uint32_t slot_index(struct planner *p, struct cel_slot slot)
-{
-    vec_each (i, &p->slots) {
-        const struct cel_slot *s = &p->slots.at[i];
-        if (s->kind == slot.kind && s->value_kind == slot.value_kind &&
-            str_eq(s->domain, slot.domain) && str_eq(s->name, slot.name))
-            return (uint32_t)i;
-    }
-    slot.domain = str_copy(p->a, slot.domain);
-    slot.name = str_copy(p->a, slot.name);
-    slot.hash = device_hash(slot.domain, slot.name);
-    vec_push_in(p->scratch, &p->slots, slot);
-    return (uint32_t)p->slots.len - 1;
-}
-
-static bool is_text(const struct qualifier *q)
-{
-    return !q->op && !q->is_opt && q->key.kind == CEL_STRING;
-}
-
-/* The slot that a chain reads, `depth` selections in; false: it is none. */
-static bool slot_of(struct planner *p, const struct op *op, struct cel_slot *out,
-                    uint32_t *depth)
-{
-    const struct attr *attr = op->code == OP_ATTR ? op->attr : NULL;
-    const struct op *root = attr ? attr->root : op;
-
-    *out = (struct cel_slot){0};
-    if (root->code != OP_VAR || !attr)
-        return false;
-    const struct qualifier *q = attr->quals;
-    if (p->env->is_named) {
-        int kind = device_named_kind(root->n);
-        if (kind < 0 || !is_text(&q[0]))
-            return false;
-        *out = (struct cel_slot){
-            .name = cel_str(q[0].key), .kind = CEL_SLOT_ATTRIBUTE, .value_kind = (uint8_t)kind};
-        *depth = 1;
-        return true;
-    }
-    if (!p->env->is_device || (int)root->n != p->p->device_var || !is_text(&q[0]))
-        return false;
-    struct str first = cel_str(q[0].key);
-    *depth = 1;
-    if (str_eqz(first, "driver"))
-        out->kind = CEL_SLOT_DRIVER;
-    else if (str_eqz(first, "allowMultipleAllocations"))
-        out->kind = CEL_SLOT_MULTI;
-    else if (attr->n >= 3 && is_text(&q[1]) && is_text(&q[2]))
-        *out = (struct cel_slot){.domain = cel_str(q[1].key),
-                                 .name = cel_str(q[2].key),
-                                 .kind = str_eqz(first, "attributes") ? CEL_SLOT_ATTRIBUTE
-                                                                      : CEL_SLOT_CAPACITY},
-        *depth = 3;
-    else
-        return false;
-    return true;
-}
-
-/* Turns a finished chain over the device into a slot where it is one. */
-static void settle_slot(struct planner *p, struct op *op)
-{
-    struct cel_slot slot;
-    uint32_t depth;
-
-    if (!p->env->is_device && !p->env->is_named)
-        return;
-    if (op->code == OP_VAR && device_has_var(p->env, op->n))
-        p->p->needs_device = true;
-    if (op->code != OP_ATTR)
-        return;
-    if (!slot_of(p, op, &slot, &depth)) {
-        if (op->attr->root->code == OP_VAR)
-            p->p->needs_device = true;
-        return;
-    }
-    const struct attr *attr = op->attr;
-    if (attr->n == depth && (!op->is_test || slot.kind >= CEL_SLOT_ATTRIBUTE)) {
-        bool is_test = op->is_test;
-        op->n = slot_index(p, slot) | depth << 16;
-        op->code = is_test ? OP_SLOT_TEST : OP_SLOT;
-        op->info = NULL;
-        op->cost = is_test && p->p->test_is_free ? (uint8_t)depth : (uint8_t)(depth + 1);
-        return;
-    }
-    p->p->needs_device = true;
-}
-
-/* `"name" in device.attributes["domain"]`: the same as a test of the slot. */
-static bool plan_slot_in(struct planner *p, const struct node *n, const struct op *args,
-                         struct op *out)
-{
-    struct qualifier q = {.key = args[0].value};
-    struct op longer;
-    struct cel_slot slot;
-    uint32_t depth;
-
-    if ((!p->env->is_device && !p->env->is_named) || !is_const(&args[0]) ||
-        args[0].value.kind != CEL_STRING)
-        return false;
-    if (args[1].code != OP_ATTR && !(p->env->is_named && args[1].code == OP_VAR))
-        return false;
-    plan_chain(p, n, &args[1], q, &longer);
-    if (!slot_of(p, &longer, &slot, &depth) || longer.attr->n != depth ||
-        slot.kind == CEL_SLOT_DRIVER || slot.kind == CEL_SLOT_MULTI)
-        return false;
-    set(out, OP_SLOT_TEST, n);
-    out->n = slot_index(p, slot) | depth << 16;
-    out->cost = (uint8_t)(depth - 1 + 1 + 1); /* the chain to the map, and the call */
-    return true;
 }
 
 /* A chain as the program keeps it. */
@@ -276,7 +134,7 @@ static void keep_attr(struct planner *p, struct op *op)
 /* To be called once for each operation that is part of the program. */
 static void settle(struct planner *p, struct op *op)
 {
-    settle_slot(p, op);
+    plan_settle_slot(p, op);
     if (op->code == OP_ATTR)
         keep_attr(p, op);
 }
@@ -337,7 +195,7 @@ static bool fold_literal(struct planner *p, const struct node *n, const struct o
         if (n->entries[i].is_opt)
             return false;
     for (size_t i = 0; i < n_args; i++) {
-        if (!is_const(&args[i]) || (p->env->folds && !is_folded(&args[i])))
+        if (!op_is_const(&args[i]) || (p->env->folds && !is_folded(&args[i])))
             return false;
         cost += args[i].n;
     }
@@ -376,9 +234,9 @@ static void plan_literal(struct planner *p, const struct node *n, struct op *out
     settle_all(p, args, n_args);
     if (fold_literal(p, n, args, n_args, is_map ? 30 : 10, out))
         return;
-    set(out, is_map ? OP_MAP : OP_LIST, n);
+    op_set(out, is_map ? OP_MAP : OP_LIST, n);
     out->n = n->n;
-    out->args = keep_ops(p, args, n_args);
+    out->args = plan_keep_ops(p, args, n_args);
     if (has_opt)
         info.is_opt = memcpy(arena_array(p->a, bool, n->n), opts, n->n);
     out->list = arena_copy(p->a, &info);
@@ -407,7 +265,7 @@ static void plan_message(struct planner *p, const struct node *n, struct op *out
         plan_node(p, n->entries[i].value, &args[i]);
     }
     settle_all(p, args, n->n);
-    set(out, OP_MESSAGE, n);
+    op_set(out, OP_MESSAGE, n);
     out->n = n->n;
     out->args = args;
     out->list = arena_copy(p->a, &info);
@@ -479,7 +337,7 @@ static void plan_logic(struct planner *p, const struct node *n, enum op_code cod
     struct op *args = new_ops(p, n_terms);
 
     plan_terms(p, n, n->name, args);
-    set(out, code, n);
+    op_set(out, code, n);
     out->n = (uint32_t)n_terms;
     out->args = args;
 }
@@ -532,7 +390,7 @@ static bool make_beforehand(struct planner *p, const struct node *n, const struc
         n->overloads[0]->row->lib == LIB_K8S_AUTHZ || n->type->kind != CEL_T_OPAQUE)
         return false;
     for (uint32_t i = 0; i < n->n; i++)
-        if (!is_const(&call->args[i]))
+        if (!op_is_const(&call->args[i]))
             return false;
     ctx_init(&c, p->p, &run, NULL);
     struct cel_value v = op_eval(&c, call);
@@ -556,7 +414,7 @@ static void prepare(struct planner *p, const struct node *n, const struct op *ar
     struct err err = {0};
 
     if (!info->function || !is_pattern_function(info->function) || n->n < 2 ||
-        !is_const(&args[1]) || args[1].value.kind != CEL_STRING)
+        !op_is_const(&args[1]) || args[1].value.kind != CEL_STRING)
         return;
     struct regex *re = regex_new(cel_str(args[1].value), &err);
     if (re) {
@@ -581,7 +439,7 @@ static void plan_call(struct planner *p, const struct node *n, const struct op *
         copy[i] = n->overloads[i];
     info.overloads = copy;
     prepare(p, n, args, &info);
-    set(out, OP_CALL, n);
+    op_set(out, OP_CALL, n);
     out->n = n->n;
     out->args = args;
     out->cost = (uint8_t)cost_rule(p->env, n->function, n->overloads, n->n_overloads);
@@ -638,43 +496,10 @@ static bool plan_in_set(struct planner *p, const struct node *n, const struct op
         }
         set_.index = index;
     }
-    set(out, OP_IN_SET, n);
+    op_set(out, OP_IN_SET, n);
     out->args = args;
     out->n = 1;
     out->set = arena_copy(p->a, &set_);
-    return true;
-}
-
-/* The comparison that a call is: isGreaterThan() and isLessThan() of a slot. */
-static int call_order(const struct node *n)
-{
-    if (str_eqz(n->name, "isGreaterThan"))
-        return OP_GT;
-    return str_eqz(n->name, "isLessThan") ? OP_LT : -1;
-}
-
-/* slot OP constant as one operation. */
-static bool plan_slot_cmp(struct planner *p, const struct node *n, int code,
-                          const struct op *args, enum cost rule, struct op *out)
-{
-    struct slot_cmp cmp = {.op = (uint8_t)code, .rule = (uint8_t)rule};
-    uint8_t kind = args[1].value.kind;
-
-    if (args[0].code != OP_SLOT || !is_const(&args[1]) || code < OP_EQ || code > OP_GE)
-        return false;
-    cmp.is_call = n->is_member;
-    if (cmp.is_call ? kind != CEL_QUANTITY && kind != CEL_SEMVER
-                    : kind != CEL_STRING && kind != CEL_INT && kind != CEL_BOOL)
-        return false;
-    cmp.constant = args[1].value;
-    cmp.slot = (uint16_t)(args[0].n & 0xFFFF);
-    cmp.chain_cost = args[0].cost + args[1].n;
-    cmp.size = (uint32_t)cel_size(cmp.constant);
-    cmp.full_cost = cmp.chain_cost + (rule == COST_ONE ? 1 : (cmp.size + 9) / 10);
-    set(out, OP_SLOT_CMP, n);
-    out->cmp = arena_copy(p->a, &cmp);
-    out->args = keep_ops(p, args, 2);
-    out->n = 2;
     return true;
 }
 
@@ -689,16 +514,16 @@ static void plan_operator(struct planner *p, const struct node *n, enum op_code 
     if (code == OP_IN && (plan_in_set(p, n, args, out) || plan_slot_in(p, n, args, out))) {
         if (out->code == OP_IN_SET) {
             settle(p, args);
-            out->args = keep_ops(p, args, 1);
+            out->args = plan_keep_ops(p, args, 1);
         }
         return;
     }
     settle_all(p, args, n->n);
     if (n->n == 2 && plan_slot_cmp(p, n, code, args, rule, out))
         return;
-    set(out, code, n);
+    op_set(out, code, n);
     out->n = n->n;
-    out->args = keep_ops(p, args, n->n);
+    out->args = plan_keep_ops(p, args, n->n);
     out->cost = (uint8_t)rule;
 }
 
@@ -710,7 +535,7 @@ static void plan_function(struct planner *p, const struct node *n, struct op *ou
     if (n->constant) { /* E(x) of a strong enum */
         args = new_ops(p, 1);
         plan_node(p, n->args[0], args);
-        set(out, OP_ENUM, n);
+        op_set(out, OP_ENUM, n);
         out->args = args;
         out->type = n->constant->type;
         return;
@@ -722,25 +547,25 @@ static void plan_function(struct planner *p, const struct node *n, struct op *ou
     if (!n->function || n->n_overloads == 0) {
         plan_fail(p, n, n->function ? S("no such overload") : *name, out);
         if (n->function) {
-            plan_call(p, n, keep_ops(p, args, n->n), out);
+            plan_call(p, n, plan_keep_ops(p, args, n->n), out);
             out->call = keep_call(p, out->call);
         }
         return;
     }
     if (n->is_member && n->n == 2 && (str_eqz(*name, "or") || str_eqz(*name, "orValue"))) {
-        set(out, OP_OR_ELSE, n);
-        out->args = keep_ops(p, args, 2);
+        op_set(out, OP_OR_ELSE, n);
+        out->args = plan_keep_ops(p, args, 2);
         out->n = str_eqz(*name, "orValue");
         return;
     }
     if (n->is_member && n->n == 2 &&
-        plan_slot_cmp(p, n, call_order(n), args,
+        plan_slot_cmp(p, n, plan_call_order(n), args,
                       cost_rule(p->env, n->function, n->overloads, n->n_overloads), out))
         return;
     plan_call(p, n, args, &call);
     if (!fold_conversion(p, n, &call, out) && !make_beforehand(p, n, &call, out)) {
         *out = call;
-        out->args = keep_ops(p, args, n->n);
+        out->args = plan_keep_ops(p, args, n->n);
         out->call = keep_call(p, call.call);
     }
 }
@@ -783,7 +608,7 @@ static void plan_bind(struct planner *p, const struct node *n, struct op *out)
     p->p->lazies[n->local] = plan_part(p, f->init);
     info.init_cost = p->env->folds ? 0 : 10;
     info.body = plan_part(p, f->result);
-    set(out, OP_FOLD, n);
+    op_set(out, OP_FOLD, n);
     out->fold = arena_copy(p->a, &info);
 }
 
@@ -798,7 +623,7 @@ static void plan_block(struct planner *p, const struct node *n, struct op *out)
         p->p->lazies[f->slot_locals[i]] = plan_part(p, f->slots[i]);
     }
     info.body = plan_part(p, f->body);
-    set(out, OP_BLOCK, n);
+    op_set(out, OP_BLOCK, n);
     out->block = arena_copy(p->a, &info);
 }
 
@@ -822,7 +647,7 @@ static void plan_fold(struct planner *p, const struct node *n, struct op *out)
     if (!p->env->folds)
         info.init_cost = f->kind == FOLD_TO_MAP || f->kind == FOLD_TO_ENTRIES ? 30 : 10;
     info.item_cost = p->env->folds && info.body && is_folded(info.body) ? 0 : 10;
-    set(out, OP_FOLD, n);
+    op_set(out, OP_FOLD, n);
     out->fold = arena_copy(p->a, &info);
 }
 

@@ -155,7 +155,6 @@ struct cel_program {
     bool needs_device;
     int device_var;
     VEC(struct regex *) patterns; /* on the heap */
-    VEC(struct str) used;         /* variables; in the arena */
     uint64_t limit;
     bool test_is_free;
     bool has_device; /* variables may be the device's */

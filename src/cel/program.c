@@ -52,19 +52,6 @@ size_t cel_program_bytes(const struct cel_program *p)
     return sizeof(*p) + p->arena.total;
 }
 
-struct str cel_program_text(const struct cel_program *p)
-{
-    return p->text;
-}
-
-bool cel_program_uses(const struct cel_program *p, struct str variable)
-{
-    vec_each (i, &p->used)
-        if (str_eq(p->used.at[i], variable))
-            return true;
-    return false;
-}
-
 struct str cel_unparse(struct arena *a, const struct cel_env *env, struct str text,
                        struct cel_issues *issues)
 {
