@@ -9,7 +9,8 @@
 
 /* Expressions by the type they yield; a letter behind @ is a part of that type. What upstream
  * estimates too low has a ~ before it: selections on what has no type or is
- * computed, flatten(), split() of nothing, `format`.
+ * computed, flatten(), split() of nothing, `format`; an error counts as one where '' is
+ * nothing.
  */
 static const struct {
     char type;
@@ -164,7 +165,7 @@ static const struct {
     {'b', "~format.dns1123Label().validate(@s).hasValue()"},
     {'s', "s"                                             },
     {'s', "'a'"                                           },
-    {'s', "''"                                            },
+    {'s', "~''"                                           },
     {'s', "'\xc3\xa4'"                                    },
     {'s', "'one'"                                         },
     {'s', "r'\\d+'"                                       },
@@ -202,7 +203,7 @@ static const struct {
     {'y', "@y + @y"                                       },
     {'y', "bytes(@s)"                                     },
     {'l', "l"                                             },
-    {'l', "[]"                                            },
+    {'l', "~[]"                                           },
     {'l', "[@i]"                                          },
     {'l', "[@i, @i, @i]"                                  },
     {'l', "[1, 2, 3]"                                     },
@@ -234,7 +235,7 @@ static const struct {
     {'S', "@S + @S"                                       },
     {'S', "@m.map(s, s)"                                  },
     {'m', "m"                                             },
-    {'m', "{}"                                            },
+    {'m', "~{}"                                           },
     {'m', "{'k': @i}"                                     },
     {'m', "{@s: @i, @s: @i}"                              },
     {'m', "{'a': 1, 'k': 2}"                              },
