@@ -83,14 +83,15 @@ enum cost {
     COST_FIXED, /* the host said so */
 };
 
+/* One signature of a function; what is 0 or NULL at the end of a row is left out. */
 struct lib_row {
     const char *name, *id;
     const char *signature; /* "string.(int) string": receiver, arguments, result */
     cel_fn *fn;
     uint8_t lib;   /* enum lib */
+    uint8_t cost;  /* enum cost: of the language's table */
     uint8_t since; /* version of the library that has it first */
     uint8_t until; /* … and the first that has not; 0: still */
-    uint8_t cost;  /* enum cost: of the language's table */
     const void *data;
 };
 

@@ -165,40 +165,25 @@ static const size_t at_subresource = offsetof(struct cel_authz_question, subreso
                     at_name = offsetof(struct cel_authz_question, name),
                     at_field = offsetof(struct cel_authz_question, field_selector),
                     at_label = offsetof(struct cel_authz_question, label_selector);
-
+/* clang-format off */
 #define K "kubernetes.authorization."
-#define AUTHZ(name, id, sig, fn, data)                                                         \
-    {                                                                                          \
-        name, id, sig, fn, LIB_K8S_AUTHZ, 0, 0, COST_ONE, data                                 \
-    }
-#define SELECTOR(name, id, sig, fn, data)                                                      \
-    {                                                                                          \
-        name, id, sig, fn, LIB_K8S_AUTHZ_SELECTORS, 0, 0, COST_ONE, data                       \
-    }
 
 static const struct lib_row rows[] = {
-    AUTHZ("path", "authorizer_path", K "Authorizer.(string) " K "PathCheck", a_path, NULL),
-    AUTHZ("group", "authorizer_group", K "Authorizer.(string) " K "GroupCheck", a_group, NULL),
-    AUTHZ("serviceAccount", "authorizer_serviceaccount",
-          K "Authorizer.(string, string) " K "Authorizer", a_service_account, NULL),
-    AUTHZ("resource", "groupcheck_resource", K "GroupCheck.(string) " K "ResourceCheck",
-          g_resource, NULL),
-    AUTHZ("subresource", "resourcecheck_subresource",
-          K "ResourceCheck.(string) " K "ResourceCheck", r_with, &at_subresource),
-    AUTHZ("namespace", "resourcecheck_namespace", K "ResourceCheck.(string) " K "ResourceCheck",
-          r_with, &at_namespace),
-    AUTHZ("name", "resourcecheck_name", K "ResourceCheck.(string) " K "ResourceCheck", r_with,
-          &at_name),
-    SELECTOR("fieldSelector", "authorizer_fieldselector",
-             K "ResourceCheck.(string) " K "ResourceCheck", r_with, &at_field),
-    SELECTOR("labelSelector", "authorizer_labelselector",
-             K "ResourceCheck.(string) " K "ResourceCheck", r_with, &at_label),
-    AUTHZ("check", "pathcheck_check", K "PathCheck.(string) " K "Decision", check_it, NULL),
-    AUTHZ("check", "resourcecheck_check", K "ResourceCheck.(string) " K "Decision", check_it,
-          NULL),
-    AUTHZ("errored", "decision_errored", K "Decision.() bool", d_errored, NULL),
-    AUTHZ("error", "decision_error", K "Decision.() string", d_error, NULL),
-    AUTHZ("allowed", "decision_allowed", K "Decision.() bool", d_allowed, NULL),
-    AUTHZ("reason", "decision_reason", K "Decision.() string", d_reason, NULL),
+    {"path",           "authorizer_path",           K "Authorizer.(string) " K "PathCheck",          a_path,            LIB_K8S_AUTHZ},
+    {"group",          "authorizer_group",          K "Authorizer.(string) " K "GroupCheck",         a_group,           LIB_K8S_AUTHZ},
+    {"serviceAccount", "authorizer_serviceaccount", K "Authorizer.(string, string) " K "Authorizer", a_service_account, LIB_K8S_AUTHZ},
+    {"resource",       "groupcheck_resource",       K "GroupCheck.(string) " K "ResourceCheck",      g_resource,        LIB_K8S_AUTHZ},
+    {"subresource",    "resourcecheck_subresource", K "ResourceCheck.(string) " K "ResourceCheck",   r_with,            LIB_K8S_AUTHZ,           COST_ONE, 0, 0, &at_subresource},
+    {"namespace",      "resourcecheck_namespace",   K "ResourceCheck.(string) " K "ResourceCheck",   r_with,            LIB_K8S_AUTHZ,           COST_ONE, 0, 0, &at_namespace},
+    {"name",           "resourcecheck_name",        K "ResourceCheck.(string) " K "ResourceCheck",   r_with,            LIB_K8S_AUTHZ,           COST_ONE, 0, 0, &at_name},
+    {"fieldSelector",  "authorizer_fieldselector",  K "ResourceCheck.(string) " K "ResourceCheck",   r_with,            LIB_K8S_AUTHZ_SELECTORS, COST_ONE, 0, 0, &at_field},
+    {"labelSelector",  "authorizer_labelselector",  K "ResourceCheck.(string) " K "ResourceCheck",   r_with,            LIB_K8S_AUTHZ_SELECTORS, COST_ONE, 0, 0, &at_label},
+    {"check",          "pathcheck_check",           K "PathCheck.(string) " K "Decision",            check_it,          LIB_K8S_AUTHZ},
+    {"check",          "resourcecheck_check",       K "ResourceCheck.(string) " K "Decision",        check_it,          LIB_K8S_AUTHZ},
+    {"errored",        "decision_errored",          K "Decision.() bool",                            d_errored,         LIB_K8S_AUTHZ},
+    {"error",          "decision_error",            K "Decision.() string",                          d_error,           LIB_K8S_AUTHZ},
+    {"allowed",        "decision_allowed",          K "Decision.() bool",                            d_allowed,         LIB_K8S_AUTHZ},
+    {"reason",         "decision_reason",           K "Decision.() string",                          d_reason,          LIB_K8S_AUTHZ},
 };
+/* clang-format on */
 const struct lib_table cel_lib_authz = {rows, countof(rows)};

@@ -362,61 +362,43 @@ CEL_FN(escape_key)
     }
     return cel_text(buf_str(&b));
 }
-
-#define QUANTITY(name, id, sig, fn)                                                            \
-    {                                                                                          \
-        name, id, sig, fn, LIB_K8S_QUANTITY, 0, 0, COST_ONE, NULL                              \
-    }
-#define SEMVER(name, id, sig, fn, since)                                                       \
-    {                                                                                          \
-        name, id, sig, fn, LIB_K8S_SEMVER, since, 0, COST_ONE, NULL                            \
-    }
-#define URL(name, id, fn, data)                                                                \
-    {                                                                                          \
-        name, id, "url.() string", fn, LIB_K8S_URL, 0, 0, COST_ONE, data                       \
-    }
-#define FORMAT(name, i)                                                                        \
-    {                                                                                          \
-        "format." name, "format." name, "() format", f_one, LIB_K8S_FORMAT, 0, 0, COST_ONE,    \
-            &formats[i]                                                                        \
-    }
+/* clang-format off */
+#define FORMAT(name, i) \
+    {"format." name, "format." name, "() format", f_one, LIB_K8S_FORMAT, COST_ONE, 0, 0, &formats[i]}
 
 static const struct lib_row rows[] = {
-    QUANTITY("quantity", "string_to_quantity", "(string) quantity", q_parse),
-    QUANTITY("isQuantity", "is_quantity_string", "(string) bool", q_is),
-    QUANTITY("sign", "quantity_sign", "(quantity) int", q_sign),
-    QUANTITY("isInteger", "quantity_is_integer", "quantity.() bool", q_is_integer),
-    QUANTITY("asInteger", "quantity_get_int", "quantity.() int", q_as_integer),
-    QUANTITY("asApproximateFloat", "quantity_get_float", "quantity.() double", q_as_float),
-    QUANTITY("add", "quantity_add", "quantity.(quantity) quantity", q_add),
-    QUANTITY("add", "quantity_add_int", "quantity.(int) quantity", q_add),
-    QUANTITY("sub", "quantity_sub", "quantity.(quantity) quantity", q_sub),
-    QUANTITY("sub", "quantity_sub_int", "quantity.(int) quantity", q_sub),
-    QUANTITY("isLessThan", "quantity_is_less_than", "quantity.(quantity) bool", q_less),
-    QUANTITY("isGreaterThan", "quantity_is_greater_than", "quantity.(quantity) bool",
-             q_greater),
-    QUANTITY("compareTo", "quantity_compare_to", "quantity.(quantity) int", q_compare),
-    SEMVER("semver", "string_to_semver", "(string) semver", v_parse, 0),
-    SEMVER("semver", "string_bool_to_semver", "(string, bool) semver", v_parse, 1),
-    SEMVER("isSemver", "is_semver_string", "(string) bool", v_is, 0),
-    SEMVER("isSemver", "is_semver_string_bool", "(string, bool) bool", v_is, 1),
-    SEMVER("major", "semver_major", "semver.() int", v_major, 0),
-    SEMVER("minor", "semver_minor", "semver.() int", v_minor, 0),
-    SEMVER("patch", "semver_patch", "semver.() int", v_patch, 0),
-    SEMVER("isLessThan", "semver_is_less_than", "semver.(semver) bool", v_less, 0),
-    SEMVER("isGreaterThan", "semver_is_greater_than", "semver.(semver) bool", v_greater, 0),
-    SEMVER("compareTo", "semver_compare_to", "semver.(semver) int", v_compare, 0),
-    {"url",                 "string_to_url",                     "(string) url",                           u_parse,    LIB_K8S_URL,    0, 0, COST_ONE, NULL},
-    {"isURL",               "is_url_string",                     "(string) bool",                          u_is,       LIB_K8S_URL,    0, 0, COST_ONE, NULL},
-    URL("getScheme", "url_get_scheme", u_part, &u_scheme),
-    URL("getHost", "url_get_host", u_part, &u_host),
-    URL("getHostname", "url_get_hostname", u_part, &u_hostname),
-    URL("getPort", "url_get_port", u_part, &u_port),
-    URL("getEscapedPath", "url_get_escaped_path", u_part, &u_path),
-    {"getQuery",            "url_get_query",                     "url.() map(string, list(string))",       u_query,    LIB_K8S_URL,    0,
-                                                                             0,                                                                                                                                      COST_ONE, NULL},
-    {"format.named",        "format-named",                      "(string) optional(format)",              f_named,    LIB_K8S_FORMAT, 0, 0,
-                                                                             COST_ONE,                                                                                                                                         NULL},
+    {"quantity",            "string_to_quantity",                "(string) quantity",                      q_parse,      LIB_K8S_QUANTITY},
+    {"isQuantity",          "is_quantity_string",                "(string) bool",                          q_is,         LIB_K8S_QUANTITY},
+    {"sign",                "quantity_sign",                     "(quantity) int",                         q_sign,       LIB_K8S_QUANTITY},
+    {"isInteger",           "quantity_is_integer",               "quantity.() bool",                       q_is_integer, LIB_K8S_QUANTITY},
+    {"asInteger",           "quantity_get_int",                  "quantity.() int",                        q_as_integer, LIB_K8S_QUANTITY},
+    {"asApproximateFloat",  "quantity_get_float",                "quantity.() double",                     q_as_float,   LIB_K8S_QUANTITY},
+    {"add",                 "quantity_add",                      "quantity.(quantity) quantity",           q_add,        LIB_K8S_QUANTITY},
+    {"add",                 "quantity_add_int",                  "quantity.(int) quantity",                q_add,        LIB_K8S_QUANTITY},
+    {"sub",                 "quantity_sub",                      "quantity.(quantity) quantity",           q_sub,        LIB_K8S_QUANTITY},
+    {"sub",                 "quantity_sub_int",                  "quantity.(int) quantity",                q_sub,        LIB_K8S_QUANTITY},
+    {"isLessThan",          "quantity_is_less_than",             "quantity.(quantity) bool",               q_less,       LIB_K8S_QUANTITY},
+    {"isGreaterThan",       "quantity_is_greater_than",          "quantity.(quantity) bool",               q_greater,    LIB_K8S_QUANTITY},
+    {"compareTo",           "quantity_compare_to",               "quantity.(quantity) int",                q_compare,    LIB_K8S_QUANTITY},
+    {"semver",              "string_to_semver",                  "(string) semver",                        v_parse,      LIB_K8S_SEMVER},
+    {"semver",              "string_bool_to_semver",             "(string, bool) semver",                  v_parse,      LIB_K8S_SEMVER, COST_ONE, 1},
+    {"isSemver",            "is_semver_string",                  "(string) bool",                          v_is,         LIB_K8S_SEMVER},
+    {"isSemver",            "is_semver_string_bool",             "(string, bool) bool",                    v_is,         LIB_K8S_SEMVER, COST_ONE, 1},
+    {"major",               "semver_major",                      "semver.() int",                          v_major,      LIB_K8S_SEMVER},
+    {"minor",               "semver_minor",                      "semver.() int",                          v_minor,      LIB_K8S_SEMVER},
+    {"patch",               "semver_patch",                      "semver.() int",                          v_patch,      LIB_K8S_SEMVER},
+    {"isLessThan",          "semver_is_less_than",               "semver.(semver) bool",                   v_less,       LIB_K8S_SEMVER},
+    {"isGreaterThan",       "semver_is_greater_than",            "semver.(semver) bool",                   v_greater,    LIB_K8S_SEMVER},
+    {"compareTo",           "semver_compare_to",                 "semver.(semver) int",                    v_compare,    LIB_K8S_SEMVER},
+    {"url",                 "string_to_url",                     "(string) url",                           u_parse,      LIB_K8S_URL},
+    {"isURL",               "is_url_string",                     "(string) bool",                          u_is,         LIB_K8S_URL},
+    {"getScheme",           "url_get_scheme",                    "url.() string",                          u_part,       LIB_K8S_URL,    COST_ONE, 0, 0, &u_scheme},
+    {"getHost",             "url_get_host",                      "url.() string",                          u_part,       LIB_K8S_URL,    COST_ONE, 0, 0, &u_host},
+    {"getHostname",         "url_get_hostname",                  "url.() string",                          u_part,       LIB_K8S_URL,    COST_ONE, 0, 0, &u_hostname},
+    {"getPort",             "url_get_port",                      "url.() string",                          u_part,       LIB_K8S_URL,    COST_ONE, 0, 0, &u_port},
+    {"getEscapedPath",      "url_get_escaped_path",              "url.() string",                          u_part,       LIB_K8S_URL,    COST_ONE, 0, 0, &u_path},
+    {"getQuery",            "url_get_query",                     "url.() map(string, list(string))",       u_query,      LIB_K8S_URL},
+    {"format.named",        "format-named",                      "(string) optional(format)",              f_named,      LIB_K8S_FORMAT},
     FORMAT("dns1123Label", 0),
     FORMAT("dns1123Subdomain", 1),
     FORMAT("dns1035Label", 2),
@@ -430,9 +412,8 @@ static const struct lib_row rows[] = {
     FORMAT("byte", 10),
     FORMAT("date", 11),
     FORMAT("datetime", 12),
-    {"validate",            "format-validate",                   "format.(string) optional(list(string))", f_validate,
-                                                                             LIB_K8S_FORMAT,                                                                                                                   0, 0, COST_ONE, NULL},
-    {"jsonpatch.escapeKey", "string_jsonpatch_escapeKey_string", "(string) string",                        escape_key,
-                                                                             LIB_K8S_JSONPATCH,                                                                                                                0, 0, COST_ONE, NULL},
+    {"validate",            "format-validate",                   "format.(string) optional(list(string))", f_validate,   LIB_K8S_FORMAT},
+    {"jsonpatch.escapeKey", "string_jsonpatch_escapeKey_string", "(string) string",                        escape_key,   LIB_K8S_JSONPATCH},
 };
+/* clang-format on */
 const struct lib_table cel_lib_k8s = {rows, countof(rows)};

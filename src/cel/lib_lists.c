@@ -292,57 +292,24 @@ static const struct cel_value zero_int = {.kind = CEL_INT}, zero_uint = {.kind =
                               zero_double = {.kind = CEL_DOUBLE},
                               zero_duration = {.kind = CEL_DURATION};
 static const int lowest = -1, highest = 1;
-
-#define SORT(type, id)                                                                         \
-    {"sort", "list_" id "_sort", "list(" type ").() list(" type ")",                           \
-     sort,   LIB_LISTS,          2,                                                            \
-     0,      COST_SORT,          NULL},                                                        \
-    {                                                                                          \
-        "@sortByAssociatedKeys", "list_" id "_sortByAssociatedKeys",                           \
-            "list(A).(list(" type ")) list(A)", sort_keys, LIB_LISTS, 2, 0, COST_SORT_BY, NULL \
-    }
-#define ORDERED(type, id)                                                                      \
-    {"isSorted",                                                                               \
-     "list_" id "_is_sorted_bool",                                                             \
-     "list(" type ").() bool",                                                                 \
-     is_sorted,                                                                                \
-     LIB_K8S_LISTS,                                                                            \
-     0,                                                                                        \
-     0,                                                                                        \
-     COST_ONE,                                                                                 \
-     NULL},                                                                                    \
-        {"max",                                                                                \
-         "list_" id "_max_" id,                                                                \
-         "list(" type ").() " type,                                                            \
-         extreme,                                                                              \
-         LIB_K8S_LISTS,                                                                        \
-         0,                                                                                    \
-         0,                                                                                    \
-         COST_ONE,                                                                             \
-         &highest},                                                                            \
-    {                                                                                          \
-        "min", "list_" id "_min_" id, "list(" type ").() " type, extreme, LIB_K8S_LISTS, 0, 0, \
-            COST_ONE, &lowest                                                                  \
-    }
-#define SUM(type, zero)                                                                        \
-    {                                                                                          \
-        "sum", "list_" type "_sum_" type, "list(" type ").() " type, sum, LIB_K8S_LISTS, 0, 0, \
-            COST_ONE, &zero                                                                    \
-    }
+/* clang-format off */
+#define SORT(type, id) \
+    {"sort", "list_" id "_sort", "list(" type ").() list(" type ")", sort, LIB_LISTS, COST_SORT, 2}, \
+    {"@sortByAssociatedKeys", "list_" id "_sortByAssociatedKeys", "list(A).(list(" type ")) list(A)", sort_keys, LIB_LISTS, COST_SORT_BY, 2}
+#define ORDERED(type, id) \
+    {"isSorted", "list_" id "_is_sorted_bool", "list(" type ").() bool", is_sorted, LIB_K8S_LISTS}, \
+    {"max", "list_" id "_max_" id, "list(" type ").() " type, extreme, LIB_K8S_LISTS, COST_ONE, 0, 0, &highest}, \
+    {"min", "list_" id "_min_" id, "list(" type ").() " type, extreme, LIB_K8S_LISTS, COST_ONE, 0, 0, &lowest}
+#define SUM(type, zero) \
+    {"sum", "list_" type "_sum_" type, "list(" type ").() " type, sum, LIB_K8S_LISTS, COST_ONE, 0, 0, &zero}
 
 static const struct lib_row list_rows[] = {
-    {"slice",       "list_slice",               "list(A).(int, int) list(A)", slice,         LIB_LISTS,           0, 0, COST_SLICE,
-     NULL                                                                                                                                      },
-    {"flatten",     "list_flatten",             "list(list(A)).() list(A)",   flatten,       LIB_LISTS,           1, 0,
-     COST_FLATTEN,                                                                                                                         NULL},
-    {"flatten",     "list_flatten_int",         "list(dyn).(int) list(dyn)",  flatten,       LIB_LISTS,           1, 0,
-     COST_FLATTEN,                                                                                                                         NULL},
-    {"lists.range", "lists_range",              "(int) list(int)",            range,         LIB_LISTS,           2, 0, COST_LIST_RANGE,
-     NULL                                                                                                                                      },
-    {"distinct",    "list_distinct",            "list(A).() list(A)",         distinct,      LIB_LISTS,           2, 0,
-     COST_DISTINCT,                                                                                                                        NULL},
-    {"reverse",     "list_reverse",             "list(A).() list(A)",         reverse,       LIB_LISTS,           2, 0,
-     COST_LIST_REVERSE,                                                                                                                    NULL},
+    {"slice",       "list_slice",               "list(A).(int, int) list(A)", slice,         LIB_LISTS,           COST_SLICE},
+    {"flatten",     "list_flatten",             "list(list(A)).() list(A)",   flatten,       LIB_LISTS,           COST_FLATTEN,      1},
+    {"flatten",     "list_flatten_int",         "list(dyn).(int) list(dyn)",  flatten,       LIB_LISTS,           COST_FLATTEN,      1},
+    {"lists.range", "lists_range",              "(int) list(int)",            range,         LIB_LISTS,           COST_LIST_RANGE,   2},
+    {"distinct",    "list_distinct",            "list(A).() list(A)",         distinct,      LIB_LISTS,           COST_DISTINCT,     2},
+    {"reverse",     "list_reverse",             "list(A).() list(A)",         reverse,       LIB_LISTS,           COST_LIST_REVERSE, 2},
     SORT("int", "int"),
     SORT("uint", "uint"),
     SORT("double", "double"),
@@ -363,24 +330,19 @@ static const struct lib_row list_rows[] = {
     SUM("uint", zero_uint),
     SUM("double", zero_double),
     SUM("duration", zero_duration),
-    {"indexOf",     "list_a_index_of_int",      "list(A).(A) int",            index_of,      LIB_K8S_LISTS,       0, 0,
-     COST_ONE,                                                                                                                             NULL},
-    {"lastIndexOf", "list_a_last_index_of_int", "list(A).(A) int",            last_index_of, LIB_K8S_LISTS,
-     0,                                                                                                              0, COST_ONE,          NULL},
-    {"includes",    "list_includes_dyn_dyn",    "dyn.(dyn) bool",             includes,      LIB_K8S_INCLUDES,    0, 0,
-     COST_ONE,                                                                                                                             NULL},
-    {"includes",    "dra_includes_dyn_dyn",     "dyn.(dyn) bool",             includes_136,  LIB_DEVICE_INCLUDES, 0,
-     0,                                                                                                                 COST_INCLUDES_136, NULL},
+    {"indexOf",     "list_a_index_of_int",      "list(A).(A) int",            index_of,      LIB_K8S_LISTS},
+    {"lastIndexOf", "list_a_last_index_of_int", "list(A).(A) int",            last_index_of, LIB_K8S_LISTS},
+    {"includes",    "list_includes_dyn_dyn",    "dyn.(dyn) bool",             includes,      LIB_K8S_INCLUDES},
+    {"includes",    "dra_includes_dyn_dyn",     "dyn.(dyn) bool",             includes_136,  LIB_DEVICE_INCLUDES, COST_INCLUDES_136},
 };
-
+/* clang-format on */
+/* clang-format off */
 static const struct lib_row set_rows[] = {
-    {"sets.contains",   "list_sets_contains_list",   "(list(A), list(A)) bool", sets_contains,
-     LIB_SETS, 0, 0, COST_SETS,       NULL},
-    {"sets.equivalent", "list_sets_equivalent_list", "(list(A), list(A)) bool", sets_equivalent,
-     LIB_SETS, 0, 0, COST_SETS_TWICE, NULL},
-    {"sets.intersects", "list_sets_intersects_list", "(list(A), list(A)) bool", sets_intersects,
-     LIB_SETS, 0, 0, COST_SETS,       NULL},
+    {"sets.contains",   "list_sets_contains_list",   "(list(A), list(A)) bool", sets_contains,   LIB_SETS, COST_SETS},
+    {"sets.equivalent", "list_sets_equivalent_list", "(list(A), list(A)) bool", sets_equivalent, LIB_SETS, COST_SETS_TWICE},
+    {"sets.intersects", "list_sets_intersects_list", "(list(A), list(A)) bool", sets_intersects, LIB_SETS, COST_SETS},
 };
+/* clang-format on */
 
 const struct lib_table cel_lib_lists = {list_rows, countof(list_rows)},
                        cel_lib_sets = {set_rows, countof(set_rows)};

@@ -137,74 +137,55 @@ static struct cel_value extreme(struct cel_call *c, const struct cel_value *args
 }
 
 static const bool yes = true;
-
-#define EXTREME(name, id, data)                                                                 \
-    {name, id "_double", "(double) double", extreme, LIB_MATH, 0, 0, COST_ONE, data},           \
-        {name, id "_int", "(int) int", extreme, LIB_MATH, 0, 0, COST_ONE, data},                \
-        {name, id "_uint", "(uint) uint", extreme, LIB_MATH, 0, 0, COST_ONE, data},             \
-        {name,                                                                                  \
-         id "_double_double",                                                                   \
-         "(double, double) double",                                                             \
-         extreme,                                                                               \
-         LIB_MATH,                                                                              \
-         0,                                                                                     \
-         0,                                                                                     \
-         COST_ONE,                                                                              \
-         data},                                                                                 \
-        {name, id "_int_int", "(int, int) int", extreme, LIB_MATH, 0, 0, COST_ONE, data},       \
-        {name, id "_uint_uint", "(uint, uint) uint", extreme, LIB_MATH, 0, 0, COST_ONE, data},  \
-        {name, id "_double_int", "(double, int) dyn", extreme, LIB_MATH, 0, 0, COST_ONE, data}, \
-        {name, id "_double_uint", "(double, uint) dyn", extreme, LIB_MATH, 0, 0, COST_ONE,      \
-         data},                                                                                 \
-        {name, id "_int_double", "(int, double) dyn", extreme, LIB_MATH, 0, 0, COST_ONE, data}, \
-        {name, id "_int_uint", "(int, uint) dyn", extreme, LIB_MATH, 0, 0, COST_ONE, data},     \
-        {name, id "_uint_double", "(uint, double) dyn", extreme, LIB_MATH, 0, 0, COST_ONE,      \
-         data},                                                                                 \
-        {name, id "_uint_int", "(uint, int) dyn", extreme, LIB_MATH, 0, 0, COST_ONE, data},     \
-        {name, id "_list_double", "(list(double)) double", extreme, LIB_MATH, 0, 0, COST_ONE,   \
-         data},                                                                                 \
-        {name, id "_list_int", "(list(int)) int", extreme, LIB_MATH, 0, 0, COST_ONE, data},     \
-    {                                                                                           \
-        name, id "_list_uint", "(list(uint)) uint", extreme, LIB_MATH, 0, 0, COST_ONE, data     \
-    }
-#define ONE(name, id, type, result, fn)                                                        \
-    {                                                                                          \
-        name, id, "(" type ") " result, fn, LIB_MATH, 1, 0, COST_ONE, NULL                     \
-    }
-#define BITS(name, id, fn)                                                                     \
-    {name, id "_int_int", "(int, int) int", fn, LIB_MATH, 1, 0, COST_ONE, NULL},               \
-    {                                                                                          \
-        name, id "_uint_uint", "(uint, uint) uint", fn, LIB_MATH, 1, 0, COST_ONE, NULL         \
-    }
+/* clang-format off */
+#define EXTREME(name, id, data) \
+    {name, id "_double", "(double) double", extreme, LIB_MATH, COST_ONE, 0, 0, data}, \
+    {name, id "_int", "(int) int", extreme, LIB_MATH, COST_ONE, 0, 0, data}, \
+    {name, id "_uint", "(uint) uint", extreme, LIB_MATH, COST_ONE, 0, 0, data}, \
+    {name, id "_double_double", "(double, double) double", extreme, LIB_MATH, COST_ONE, 0, 0, data}, \
+    {name, id "_int_int", "(int, int) int", extreme, LIB_MATH, COST_ONE, 0, 0, data}, \
+    {name, id "_uint_uint", "(uint, uint) uint", extreme, LIB_MATH, COST_ONE, 0, 0, data}, \
+    {name, id "_double_int", "(double, int) dyn", extreme, LIB_MATH, COST_ONE, 0, 0, data}, \
+    {name, id "_double_uint", "(double, uint) dyn", extreme, LIB_MATH, COST_ONE, 0, 0, data}, \
+    {name, id "_int_double", "(int, double) dyn", extreme, LIB_MATH, COST_ONE, 0, 0, data}, \
+    {name, id "_int_uint", "(int, uint) dyn", extreme, LIB_MATH, COST_ONE, 0, 0, data}, \
+    {name, id "_uint_double", "(uint, double) dyn", extreme, LIB_MATH, COST_ONE, 0, 0, data}, \
+    {name, id "_uint_int", "(uint, int) dyn", extreme, LIB_MATH, COST_ONE, 0, 0, data}, \
+    {name, id "_list_double", "(list(double)) double", extreme, LIB_MATH, COST_ONE, 0, 0, data}, \
+    {name, id "_list_int", "(list(int)) int", extreme, LIB_MATH, COST_ONE, 0, 0, data}, \
+    {name, id "_list_uint", "(list(uint)) uint", extreme, LIB_MATH, COST_ONE, 0, 0, data}
+#define BITS(name, id, fn) \
+    {name, id "_int_int", "(int, int) int", fn, LIB_MATH, COST_ONE, 1}, \
+    {name, id "_uint_uint", "(uint, uint) uint", fn, LIB_MATH, COST_ONE, 1}
 
 static const struct lib_row rows[] = {
     EXTREME("math.@min", "math_@min", NULL),
     EXTREME("math.@max", "math_@max", &yes),
-    ONE("math.ceil", "math_ceil_double", "double", "double", m_ceil),
-    ONE("math.floor", "math_floor_double", "double", "double", m_floor),
-    ONE("math.round", "math_round_double", "double", "double", m_round),
-    ONE("math.trunc", "math_trunc_double", "double", "double", m_trunc),
-    ONE("math.isInf", "math_isInf_double", "double", "bool", m_is_inf),
-    ONE("math.isNaN", "math_isNaN_double", "double", "bool", m_is_nan),
-    ONE("math.isFinite", "math_isFinite_double", "double", "bool", m_is_finite),
-    ONE("math.abs", "math_abs_double", "double", "double", m_abs),
-    ONE("math.abs", "math_abs_int", "int", "int", m_abs),
-    ONE("math.abs", "math_abs_uint", "uint", "uint", m_abs),
-    ONE("math.sign", "math_sign_double", "double", "double", m_sign),
-    ONE("math.sign", "math_sign_int", "int", "int", m_sign),
-    ONE("math.sign", "math_sign_uint", "uint", "uint", m_sign),
+    {"math.ceil",          "math_ceil_double",            "(double) double",  m_ceil,      LIB_MATH, COST_ONE, 1},
+    {"math.floor",         "math_floor_double",           "(double) double",  m_floor,     LIB_MATH, COST_ONE, 1},
+    {"math.round",         "math_round_double",           "(double) double",  m_round,     LIB_MATH, COST_ONE, 1},
+    {"math.trunc",         "math_trunc_double",           "(double) double",  m_trunc,     LIB_MATH, COST_ONE, 1},
+    {"math.isInf",         "math_isInf_double",           "(double) bool",    m_is_inf,    LIB_MATH, COST_ONE, 1},
+    {"math.isNaN",         "math_isNaN_double",           "(double) bool",    m_is_nan,    LIB_MATH, COST_ONE, 1},
+    {"math.isFinite",      "math_isFinite_double",        "(double) bool",    m_is_finite, LIB_MATH, COST_ONE, 1},
+    {"math.abs",           "math_abs_double",             "(double) double",  m_abs,       LIB_MATH, COST_ONE, 1},
+    {"math.abs",           "math_abs_int",                "(int) int",        m_abs,       LIB_MATH, COST_ONE, 1},
+    {"math.abs",           "math_abs_uint",               "(uint) uint",      m_abs,       LIB_MATH, COST_ONE, 1},
+    {"math.sign",          "math_sign_double",            "(double) double",  m_sign,      LIB_MATH, COST_ONE, 1},
+    {"math.sign",          "math_sign_int",               "(int) int",        m_sign,      LIB_MATH, COST_ONE, 1},
+    {"math.sign",          "math_sign_uint",              "(uint) uint",      m_sign,      LIB_MATH, COST_ONE, 1},
     BITS("math.bitAnd", "math_bitAnd", m_and),
     BITS("math.bitOr", "math_bitOr", m_or),
     BITS("math.bitXor", "math_bitXor", m_xor),
-    ONE("math.bitNot", "math_bitNot_int_int", "int", "int", m_not),
-    ONE("math.bitNot", "math_bitNot_uint_uint", "uint", "uint", m_not),
-    ONE("math.bitShiftLeft", "math_bitShiftLeft_int_int", "int, int", "int", m_left),
-    ONE("math.bitShiftLeft", "math_bitShiftLeft_uint_int", "uint, int", "uint", m_left),
-    ONE("math.bitShiftRight", "math_bitShiftRight_int_int", "int, int", "int", m_right),
-    ONE("math.bitShiftRight", "math_bitShiftRight_uint_int", "uint, int", "uint", m_right),
-    {"math.sqrt", "math_sqrt_double", "(double) double", m_sqrt, LIB_MATH, 2, 0, COST_ONE,
-                                                                                         NULL                                                                                      },
-    {"math.sqrt", "math_sqrt_int",    "(int) double",    m_sqrt, LIB_MATH, 2, 0, COST_ONE, NULL},
-    {"math.sqrt", "math_sqrt_uint",   "(uint) double",   m_sqrt, LIB_MATH, 2, 0, COST_ONE, NULL},
+    {"math.bitNot",        "math_bitNot_int_int",         "(int) int",        m_not,       LIB_MATH, COST_ONE, 1},
+    {"math.bitNot",        "math_bitNot_uint_uint",       "(uint) uint",      m_not,       LIB_MATH, COST_ONE, 1},
+    {"math.bitShiftLeft",  "math_bitShiftLeft_int_int",   "(int, int) int",   m_left,      LIB_MATH, COST_ONE, 1},
+    {"math.bitShiftLeft",  "math_bitShiftLeft_uint_int",  "(uint, int) uint", m_left,      LIB_MATH, COST_ONE, 1},
+    {"math.bitShiftRight", "math_bitShiftRight_int_int",  "(int, int) int",   m_right,     LIB_MATH, COST_ONE, 1},
+    {"math.bitShiftRight", "math_bitShiftRight_uint_int", "(uint, int) uint", m_right,     LIB_MATH, COST_ONE, 1},
+    {"math.sqrt",          "math_sqrt_double",            "(double) double",  m_sqrt,      LIB_MATH, COST_ONE, 2},
+    {"math.sqrt",          "math_sqrt_int",               "(int) double",     m_sqrt,      LIB_MATH, COST_ONE, 2},
+    {"math.sqrt",          "math_sqrt_uint",              "(uint) double",    m_sqrt,      LIB_MATH, COST_ONE, 2},
 };
+/* clang-format on */
 const struct lib_table cel_lib_math = {rows, countof(rows)};

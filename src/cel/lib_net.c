@@ -185,37 +185,29 @@ CEL_FN(c_is_mask)
 
     return cel_bool(cidr_eq(args[0].cidr, &m));
 }
-
-#define IP(name, id, sig, fn)                                                                  \
-    {                                                                                          \
-        name, id, sig, fn, LIB_K8S_IP, 0, 0, COST_ONE, NULL                                    \
-    }
-#define CIDR(name, id, sig, fn)                                                                \
-    {                                                                                          \
-        name, id, sig, fn, LIB_K8S_CIDR, 0, 0, COST_ONE, NULL                                  \
-    }
-
+/* clang-format off */
 static const struct lib_row rows[] = {
-    IP("ip", "string_to_ip", "(string) ip", i_parse),
-    IP("isIP", "is_ip", "(string) bool", i_is),
-    IP("ip.isCanonical", "ip_is_canonical", "(string) bool", i_is_canonical),
-    IP("string", "ip_to_string", "(ip) string", i_text),
-    IP("family", "ip_family", "ip.() int", i_family),
-    IP("isUnspecified", "ip_is_unspecified", "ip.() bool", i_unspecified),
-    IP("isLoopback", "ip_is_loopback", "ip.() bool", i_loopback),
-    IP("isLinkLocalMulticast", "ip_is_link_local_multicast", "ip.() bool", i_link_multicast),
-    IP("isLinkLocalUnicast", "ip_is_link_local_unicast", "ip.() bool", i_link_unicast),
-    IP("isGlobalUnicast", "ip_is_global_unicast", "ip.() bool", i_global),
-    CIDR("cidr", "string_to_cidr", "(string) cidr", c_parse),
-    CIDR("isCIDR", "is_cidr", "(string) bool", c_is),
-    CIDR("string", "cidr_to_string", "(cidr) string", c_text),
-    CIDR("containsIP", "cidr_contains_ip_ip", "cidr.(ip) bool", c_has_ip),
-    CIDR("containsIP", "cidr_contains_ip_string", "cidr.(string) bool", c_has_ip),
-    CIDR("containsCIDR", "cidr_contains_cidr", "cidr.(cidr) bool", c_has_cidr),
-    CIDR("containsCIDR", "cidr_contains_cidr_string", "cidr.(string) bool", c_has_cidr),
-    CIDR("ip", "cidr_ip", "cidr.() ip", c_ip),
-    CIDR("masked", "cidr_masked", "cidr.() cidr", c_masked),
-    CIDR("prefixLength", "cidr_prefix_length", "cidr.() int", c_bits),
-    {"isMask", "cidr_is_mask", "cidr.() bool", c_is_mask, LIB_NET, 0, 0, COST_ONE, NULL},
+    {"ip",                   "string_to_ip",               "(string) ip",        i_parse,          LIB_K8S_IP},
+    {"isIP",                 "is_ip",                      "(string) bool",      i_is,             LIB_K8S_IP},
+    {"ip.isCanonical",       "ip_is_canonical",            "(string) bool",      i_is_canonical,   LIB_K8S_IP},
+    {"string",               "ip_to_string",               "(ip) string",        i_text,           LIB_K8S_IP},
+    {"family",               "ip_family",                  "ip.() int",          i_family,         LIB_K8S_IP},
+    {"isUnspecified",        "ip_is_unspecified",          "ip.() bool",         i_unspecified,    LIB_K8S_IP},
+    {"isLoopback",           "ip_is_loopback",             "ip.() bool",         i_loopback,       LIB_K8S_IP},
+    {"isLinkLocalMulticast", "ip_is_link_local_multicast", "ip.() bool",         i_link_multicast, LIB_K8S_IP},
+    {"isLinkLocalUnicast",   "ip_is_link_local_unicast",   "ip.() bool",         i_link_unicast,   LIB_K8S_IP},
+    {"isGlobalUnicast",      "ip_is_global_unicast",       "ip.() bool",         i_global,         LIB_K8S_IP},
+    {"cidr",                 "string_to_cidr",             "(string) cidr",      c_parse,          LIB_K8S_CIDR},
+    {"isCIDR",               "is_cidr",                    "(string) bool",      c_is,             LIB_K8S_CIDR},
+    {"string",               "cidr_to_string",             "(cidr) string",      c_text,           LIB_K8S_CIDR},
+    {"containsIP",           "cidr_contains_ip_ip",        "cidr.(ip) bool",     c_has_ip,         LIB_K8S_CIDR},
+    {"containsIP",           "cidr_contains_ip_string",    "cidr.(string) bool", c_has_ip,         LIB_K8S_CIDR},
+    {"containsCIDR",         "cidr_contains_cidr",         "cidr.(cidr) bool",   c_has_cidr,       LIB_K8S_CIDR},
+    {"containsCIDR",         "cidr_contains_cidr_string",  "cidr.(string) bool", c_has_cidr,       LIB_K8S_CIDR},
+    {"ip",                   "cidr_ip",                    "cidr.() ip",         c_ip,             LIB_K8S_CIDR},
+    {"masked",               "cidr_masked",                "cidr.() cidr",       c_masked,         LIB_K8S_CIDR},
+    {"prefixLength",         "cidr_prefix_length",         "cidr.() int",        c_bits,           LIB_K8S_CIDR},
+    {"isMask",               "cidr_is_mask",               "cidr.() bool",       c_is_mask,        LIB_NET},
 };
+/* clang-format on */
 const struct lib_table cel_lib_net = {rows, countof(rows)};

@@ -13,5 +13,4 @@
 
 /* Code point i of s as a byte offset; i may be the number of code points. */
 size_t rune_offset(struct str s, size_t i);
-/* An element of any form as the libraries order them: ERROR where they cannot. */
 struct cel_value format_string(struct cel_call *c, struct str format, struct cel_value list);

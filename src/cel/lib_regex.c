@@ -237,25 +237,17 @@ CEL_FN(decode)
                              base64_fault(s));
     return cel_bytes(out);
 }
-
+/* clang-format off */
 static const struct lib_row rows[] = {
-    {"find",             "string_find_string",                          "string.(string) string",            find,       LIB_K8S_REGEX, 0, 0,
-     COST_ONE,                                                                                                                                          NULL},
-    {"findAll",          "string_find_all_string",                      "string.(string) list(string)",      find_all,
-     LIB_K8S_REGEX,                                                                                                                     0, 0, COST_ONE, NULL},
-    {"findAll",          "string_find_all_string_int",                  "string.(string, int) list(string)", find_all,
-     LIB_K8S_REGEX,                                                                                                                     0, 0, COST_ONE, NULL},
-    {"regex.replace",    "regex_replaceAll_string_string_string",
-     "(string, string, string) string",                                                                      re_replace, LIB_REGEX,     0, 0, COST_ONE, NULL},
-    {"regex.replace",    "regex_replaceCount_string_string_string_int",
-     "(string, string, string, int) string",                                                                 re_replace, LIB_REGEX,     0, 0, COST_ONE, NULL},
-    {"regex.extract",    "regex_extract_string_string",                 "(string, string) optional(string)",
-     re_extract,                                                                                                         LIB_REGEX,     0, 0, COST_ONE, NULL},
-    {"regex.extractAll", "regex_extractAll_string_string",              "(string, string) list(string)",
-     re_extract_all,                                                                                                     LIB_REGEX,     0, 0, COST_ONE, NULL},
-    {"base64.encode",    "base64_encode_bytes",                         "(bytes) string",                    encode,     LIB_ENCODERS,  0, 0,
-     COST_ONE,                                                                                                                                          NULL},
-    {"base64.decode",    "base64_decode_string",                        "(string) bytes",                    decode,     LIB_ENCODERS,  0, 0,
-     COST_ONE,                                                                                                                                          NULL},
+    {"find",             "string_find_string",                          "string.(string) string",               find,           LIB_K8S_REGEX},
+    {"findAll",          "string_find_all_string",                      "string.(string) list(string)",         find_all,       LIB_K8S_REGEX},
+    {"findAll",          "string_find_all_string_int",                  "string.(string, int) list(string)",    find_all,       LIB_K8S_REGEX},
+    {"regex.replace",    "regex_replaceAll_string_string_string",       "(string, string, string) string",      re_replace,     LIB_REGEX},
+    {"regex.replace",    "regex_replaceCount_string_string_string_int", "(string, string, string, int) string", re_replace,     LIB_REGEX},
+    {"regex.extract",    "regex_extract_string_string",                 "(string, string) optional(string)",    re_extract,     LIB_REGEX},
+    {"regex.extractAll", "regex_extractAll_string_string",              "(string, string) list(string)",        re_extract_all, LIB_REGEX},
+    {"base64.encode",    "base64_encode_bytes",                         "(bytes) string",                       encode,         LIB_ENCODERS},
+    {"base64.decode",    "base64_decode_string",                        "(string) bytes",                       decode,         LIB_ENCODERS},
 };
+/* clang-format on */
 const struct lib_table cel_lib_regex = {rows, countof(rows)};

@@ -82,110 +82,87 @@ CEL_FN(s_matches)
     regex_free(re);
     return v;
 }
-
-#define ORDER(name, op)                                                                          \
-    {name, op "_bool", "(bool, bool) bool", NULL, LIB_STD, 0, 0, COST_ONE, NULL},                \
-        {name, op "_int64", "(int, int) bool", NULL, LIB_STD, 0, 0, COST_ONE, NULL},             \
-        {name, op "_int64_double", "(int, double) bool", NULL, LIB_CROSS, 0, 0, COST_ONE, NULL}, \
-        {name, op "_int64_uint64", "(int, uint) bool", NULL, LIB_CROSS, 0, 0, COST_ONE, NULL},   \
-        {name, op "_uint64", "(uint, uint) bool", NULL, LIB_STD, 0, 0, COST_ONE, NULL},          \
-        {name, op "_uint64_double", "(uint, double) bool", NULL, LIB_CROSS, 0, 0, COST_ONE,      \
-         NULL},                                                                                  \
-        {name, op "_uint64_int64", "(uint, int) bool", NULL, LIB_CROSS, 0, 0, COST_ONE, NULL},   \
-        {name, op "_double", "(double, double) bool", NULL, LIB_STD, 0, 0, COST_ONE, NULL},      \
-        {name, op "_double_int64", "(double, int) bool", NULL, LIB_CROSS, 0, 0, COST_ONE, NULL}, \
-        {name, op "_double_uint64", "(double, uint) bool", NULL, LIB_CROSS, 0, 0, COST_ONE,      \
-         NULL},                                                                                  \
-        {name, op "_string", "(string, string) bool", NULL, LIB_STD, 0, 0, COST_ORDER, NULL},    \
-        {name, op "_bytes", "(bytes, bytes) bool", NULL, LIB_STD, 0, 0, COST_ORDER, NULL},       \
-        {name, op "_timestamp", "(timestamp, timestamp) bool", NULL, LIB_STD, 0, 0, COST_ONE,    \
-         NULL},                                                                                  \
-    {                                                                                            \
-        name, op "_duration", "(duration, duration) bool", NULL, LIB_STD, 0, 0, COST_ONE, NULL   \
-    }
+/* clang-format off */
+#define ORDER(name, op) \
+    {name, op "_bool", "(bool, bool) bool", NULL, LIB_STD}, \
+    {name, op "_int64", "(int, int) bool", NULL, LIB_STD}, \
+    {name, op "_int64_double", "(int, double) bool", NULL, LIB_CROSS}, \
+    {name, op "_int64_uint64", "(int, uint) bool", NULL, LIB_CROSS}, \
+    {name, op "_uint64", "(uint, uint) bool", NULL, LIB_STD}, \
+    {name, op "_uint64_double", "(uint, double) bool", NULL, LIB_CROSS}, \
+    {name, op "_uint64_int64", "(uint, int) bool", NULL, LIB_CROSS}, \
+    {name, op "_double", "(double, double) bool", NULL, LIB_STD}, \
+    {name, op "_double_int64", "(double, int) bool", NULL, LIB_CROSS}, \
+    {name, op "_double_uint64", "(double, uint) bool", NULL, LIB_CROSS}, \
+    {name, op "_string", "(string, string) bool", NULL, LIB_STD, COST_ORDER}, \
+    {name, op "_bytes", "(bytes, bytes) bool", NULL, LIB_STD, COST_ORDER}, \
+    {name, op "_timestamp", "(timestamp, timestamp) bool", NULL, LIB_STD}, \
+    {name, op "_duration", "(duration, duration) bool", NULL, LIB_STD}
 
 static const struct lib_row standard_rows[] = {
-    {"_?_:_",               "conditional",                          "(bool, A, A) A",                       NULL,       LIB_STD,      0, 0, COST_COND,     NULL},
-    {"_&&_",                "logical_and",                          "(bool, bool) bool",                    NULL,       LIB_STD,      0, 0, COST_AND,      NULL},
-    {"_||_",                "logical_or",                           "(bool, bool) bool",                    NULL,       LIB_STD,      0, 0, COST_AND,      NULL},
-    {"!_",                  "logical_not",                          "(bool) bool",                          NULL,       LIB_STD,      0, 0, COST_ONE,      NULL},
-    {"@not_strictly_false", "not_strictly_false",                   "(bool) bool",                          NULL,       LIB_STD,      0, 0, COST_ONE,
-     NULL                                                                                                                                                      },
-    {"_==_",                "equals",                               "(A, A) bool",                          NULL,       LIB_STD,      0, 0, COST_EQUAL,    NULL},
-    {"_!=_",                "not_equals",                           "(A, A) bool",                          NULL,       LIB_STD,      0, 0, COST_EQUAL,    NULL},
-    {"@in",                 "in_list",                              "(A, list(A)) bool",                    NULL,       LIB_STD,      0, 0, COST_IN_LIST,  NULL},
-    {"@in",                 "in_map",                               "(A, map(A, B)) bool",                  NULL,       LIB_STD,      0, 0, COST_ONE,      NULL},
-    {"_[_]",                "index_list",                           "(list(A), int) A",                     NULL,       LIB_STD,      0, 0, COST_ONE,      NULL},
-    {"_[_]",                "index_map",                            "(map(A, B), A) B",                     NULL,       LIB_STD,      0, 0, COST_ONE,      NULL},
-    {"_[_]",                "optional_list_index_int",              "(optional(list(A)), int) optional(A)", NULL,
-     LIB_OPTIONAL,                                                                                                                    0, 0, COST_ONE,      NULL},
-    {"_[_]",                "optional_map_index_value",             "(optional(map(A, B)), A) optional(B)", NULL,
-     LIB_OPTIONAL,                                                                                                                    0, 0, COST_ONE,      NULL},
-    {"_[?_]",               "list_optindex_optional_int",           "(list(A), int) optional(A)",           NULL,       LIB_OPTIONAL, 0,
-     0,                                                                                                                                     COST_ONE,      NULL},
-    {"_[?_]",               "optional_list_optindex_optional_int",  "(optional(list(A)), int) optional(A)",
-     NULL,                                                                                                              LIB_OPTIONAL, 0, 0, COST_ONE,      NULL},
-    {"_[?_]",               "map_optindex_optional_value",          "(map(A, B), A) optional(B)",           NULL,       LIB_OPTIONAL,
-     0,                                                                                                                                  0, COST_ONE,      NULL},
-    {"_[?_]",               "optional_map_optindex_optional_value", "(optional(map(A, B)), A) optional(B)",
-     NULL,                                                                                                              LIB_OPTIONAL, 0, 0, COST_ONE,      NULL},
+    {"_?_:_",               "conditional",                          "(bool, A, A) A",                       NULL,       LIB_STD, COST_COND},
+    {"_&&_",                "logical_and",                          "(bool, bool) bool",                    NULL,       LIB_STD, COST_AND},
+    {"_||_",                "logical_or",                           "(bool, bool) bool",                    NULL,       LIB_STD, COST_AND},
+    {"!_",                  "logical_not",                          "(bool) bool",                          NULL,       LIB_STD},
+    {"@not_strictly_false", "not_strictly_false",                   "(bool) bool",                          NULL,       LIB_STD},
+    {"_==_",                "equals",                               "(A, A) bool",                          NULL,       LIB_STD, COST_EQUAL},
+    {"_!=_",                "not_equals",                           "(A, A) bool",                          NULL,       LIB_STD, COST_EQUAL},
+    {"@in",                 "in_list",                              "(A, list(A)) bool",                    NULL,       LIB_STD, COST_IN_LIST},
+    {"@in",                 "in_map",                               "(A, map(A, B)) bool",                  NULL,       LIB_STD},
+    {"_[_]",                "index_list",                           "(list(A), int) A",                     NULL,       LIB_STD},
+    {"_[_]",                "index_map",                            "(map(A, B), A) B",                     NULL,       LIB_STD},
+    {"_[_]",                "optional_list_index_int",              "(optional(list(A)), int) optional(A)", NULL,       LIB_OPTIONAL},
+    {"_[_]",                "optional_map_index_value",             "(optional(map(A, B)), A) optional(B)", NULL,       LIB_OPTIONAL},
+    {"_[?_]",               "list_optindex_optional_int",           "(list(A), int) optional(A)",           NULL,       LIB_OPTIONAL},
+    {"_[?_]",               "optional_list_optindex_optional_int",  "(optional(list(A)), int) optional(A)", NULL,       LIB_OPTIONAL},
+    {"_[?_]",               "map_optindex_optional_value",          "(map(A, B), A) optional(B)",           NULL,       LIB_OPTIONAL},
+    {"_[?_]",               "optional_map_optindex_optional_value", "(optional(map(A, B)), A) optional(B)", NULL,       LIB_OPTIONAL},
     ORDER("_<_", "less"),
     ORDER("_<=_", "less_equals"),
     ORDER("_>_", "greater"),
     ORDER("_>=_", "greater_equals"),
-    {"_+_",                 "add_bytes",                            "(bytes, bytes) bytes",                 NULL,       LIB_STD,      0, 0, COST_CONCAT,   NULL},
-    {"_+_",                 "add_double",                           "(double, double) double",              NULL,       LIB_STD,      0, 0, COST_ONE,      NULL},
-    {"_+_",                 "add_duration_duration",                "(duration, duration) duration",        NULL,       LIB_STD,      0, 0,
-     COST_ONE,                                                                                                                                             NULL},
-    {"_+_",                 "add_duration_timestamp",               "(duration, timestamp) timestamp",      NULL,       LIB_STD,      0, 0,
-     COST_ONE,                                                                                                                                             NULL},
-    {"_+_",                 "add_timestamp_duration",               "(timestamp, duration) timestamp",      NULL,       LIB_STD,      0, 0,
-     COST_ONE,                                                                                                                                             NULL},
-    {"_+_",                 "add_int64",                            "(int, int) int",                       NULL,       LIB_STD,      0, 0, COST_ONE,      NULL},
-    {"_+_",                 "add_list",                             "(list(A), list(A)) list(A)",           NULL,       LIB_STD,      0, 0, COST_ADD_LIST, NULL},
-    {"_+_",                 "add_string",                           "(string, string) string",              NULL,       LIB_STD,      0, 0, COST_CONCAT,   NULL},
-    {"_+_",                 "add_uint64",                           "(uint, uint) uint",                    NULL,       LIB_STD,      0, 0, COST_ONE,      NULL},
-    {"_-_",                 "subtract_double",                      "(double, double) double",              NULL,       LIB_STD,      0, 0, COST_ONE,      NULL},
-    {"_-_",                 "subtract_duration_duration",           "(duration, duration) duration",        NULL,       LIB_STD,      0, 0,
-     COST_ONE,                                                                                                                                             NULL},
-    {"_-_",                 "subtract_int64",                       "(int, int) int",                       NULL,       LIB_STD,      0, 0, COST_ONE,      NULL},
-    {"_-_",                 "subtract_timestamp_duration",          "(timestamp, duration) timestamp",      NULL,       LIB_STD,      0,
-     0,                                                                                                                                     COST_ONE,      NULL},
-    {"_-_",                 "subtract_timestamp_timestamp",         "(timestamp, timestamp) duration",      NULL,       LIB_STD,      0,
-     0,                                                                                                                                     COST_ONE,      NULL},
-    {"_-_",                 "subtract_uint64",                      "(uint, uint) uint",                    NULL,       LIB_STD,      0, 0, COST_ONE,      NULL},
-    {"_*_",                 "multiply_double",                      "(double, double) double",              NULL,       LIB_STD,      0, 0, COST_ONE,      NULL},
-    {"_*_",                 "multiply_int64",                       "(int, int) int",                       NULL,       LIB_STD,      0, 0, COST_ONE,      NULL},
-    {"_*_",                 "multiply_uint64",                      "(uint, uint) uint",                    NULL,       LIB_STD,      0, 0, COST_ONE,      NULL},
-    {"_/_",                 "divide_double",                        "(double, double) double",              NULL,       LIB_STD,      0, 0, COST_ONE,      NULL},
-    {"_/_",                 "divide_int64",                         "(int, int) int",                       NULL,       LIB_STD,      0, 0, COST_ONE,      NULL},
-    {"_/_",                 "divide_uint64",                        "(uint, uint) uint",                    NULL,       LIB_STD,      0, 0, COST_ONE,      NULL},
-    {"_%_",                 "modulo_int64",                         "(int, int) int",                       NULL,       LIB_STD,      0, 0, COST_ONE,      NULL},
-    {"_%_",                 "modulo_uint64",                        "(uint, uint) uint",                    NULL,       LIB_STD,      0, 0, COST_ONE,      NULL},
-    {"-_",                  "negate_double",                        "(double) double",                      NULL,       LIB_STD,      0, 0, COST_ONE,      NULL},
-    {"-_",                  "negate_int64",                         "(int) int",                            NULL,       LIB_STD,      0, 0, COST_ONE,      NULL},
-    {"size",                "size_bytes",                           "(bytes) int",                          op_size,    LIB_STD,      0, 0, COST_ONE,      NULL},
-    {"size",                "bytes_size",                           "bytes.() int",                         op_size,    LIB_STD,      0, 0, COST_ONE,      NULL},
-    {"size",                "size_list",                            "(list(A)) int",                        op_size,    LIB_STD,      0, 0, COST_ONE,      NULL},
-    {"size",                "list_size",                            "list(A).() int",                       op_size,    LIB_STD,      0, 0, COST_ONE,      NULL},
-    {"size",                "size_map",                             "(map(A, B)) int",                      op_size,    LIB_STD,      0, 0, COST_ONE,      NULL},
-    {"size",                "map_size",                             "map(A, B).() int",                     op_size,    LIB_STD,      0, 0, COST_ONE,      NULL},
-    {"size",                "size_string",                          "(string) int",                         op_size,    LIB_STD,      0, 0, COST_ONE,      NULL},
-    {"size",                "string_size",                          "string.() int",                        op_size,    LIB_STD,      0, 0, COST_ONE,      NULL},
-    {"contains",            "contains_string",                      "string.(string) bool",                 s_contains, LIB_STD,      0, 0,
-     COST_CONTAINS,                                                                                                                                        NULL},
-    {"startsWith",          "starts_with_string",                   "string.(string) bool",                 s_starts,   LIB_STD,      0, 0,
-     COST_NEEDLE,                                                                                                                                          NULL},
-    {"endsWith",            "ends_with_string",                     "string.(string) bool",                 s_ends,     LIB_STD,      0, 0, COST_NEEDLE,
-     NULL                                                                                                                                                      },
-    {"matches",             "matches",                              "(string, string) bool",                s_matches,  LIB_STD,      0, 0, COST_MATCH,    NULL},
-    {"matches",             "matches_string",                       "string.(string) bool",                 s_matches,  LIB_STD,      0, 0, COST_MATCH,
-     NULL                                                                                                                                                      },
-    {"cel.@mapInsert",      "@mapInsert_map_map",                   "(map(A, B), map(A, B)) map(A, B)",     op_insert,
-     LIB_TWO_VAR,                                                                                                                     0, 0, COST_ONE,      NULL},
-    {"cel.@mapInsert",      "@mapInsert_map_key_value",             "(map(A, B), A, B) map(A, B)",          op_insert,
-     LIB_TWO_VAR,                                                                                                                     0, 0, COST_ONE,      NULL},
+    {"_+_",                 "add_bytes",                            "(bytes, bytes) bytes",                 NULL,       LIB_STD, COST_CONCAT},
+    {"_+_",                 "add_double",                           "(double, double) double",              NULL,       LIB_STD},
+    {"_+_",                 "add_duration_duration",                "(duration, duration) duration",        NULL,       LIB_STD},
+    {"_+_",                 "add_duration_timestamp",               "(duration, timestamp) timestamp",      NULL,       LIB_STD},
+    {"_+_",                 "add_timestamp_duration",               "(timestamp, duration) timestamp",      NULL,       LIB_STD},
+    {"_+_",                 "add_int64",                            "(int, int) int",                       NULL,       LIB_STD},
+    {"_+_",                 "add_list",                             "(list(A), list(A)) list(A)",           NULL,       LIB_STD, COST_ADD_LIST},
+    {"_+_",                 "add_string",                           "(string, string) string",              NULL,       LIB_STD, COST_CONCAT},
+    {"_+_",                 "add_uint64",                           "(uint, uint) uint",                    NULL,       LIB_STD},
+    {"_-_",                 "subtract_double",                      "(double, double) double",              NULL,       LIB_STD},
+    {"_-_",                 "subtract_duration_duration",           "(duration, duration) duration",        NULL,       LIB_STD},
+    {"_-_",                 "subtract_int64",                       "(int, int) int",                       NULL,       LIB_STD},
+    {"_-_",                 "subtract_timestamp_duration",          "(timestamp, duration) timestamp",      NULL,       LIB_STD},
+    {"_-_",                 "subtract_timestamp_timestamp",         "(timestamp, timestamp) duration",      NULL,       LIB_STD},
+    {"_-_",                 "subtract_uint64",                      "(uint, uint) uint",                    NULL,       LIB_STD},
+    {"_*_",                 "multiply_double",                      "(double, double) double",              NULL,       LIB_STD},
+    {"_*_",                 "multiply_int64",                       "(int, int) int",                       NULL,       LIB_STD},
+    {"_*_",                 "multiply_uint64",                      "(uint, uint) uint",                    NULL,       LIB_STD},
+    {"_/_",                 "divide_double",                        "(double, double) double",              NULL,       LIB_STD},
+    {"_/_",                 "divide_int64",                         "(int, int) int",                       NULL,       LIB_STD},
+    {"_/_",                 "divide_uint64",                        "(uint, uint) uint",                    NULL,       LIB_STD},
+    {"_%_",                 "modulo_int64",                         "(int, int) int",                       NULL,       LIB_STD},
+    {"_%_",                 "modulo_uint64",                        "(uint, uint) uint",                    NULL,       LIB_STD},
+    {"-_",                  "negate_double",                        "(double) double",                      NULL,       LIB_STD},
+    {"-_",                  "negate_int64",                         "(int) int",                            NULL,       LIB_STD},
+    {"size",                "size_bytes",                           "(bytes) int",                          op_size,    LIB_STD},
+    {"size",                "bytes_size",                           "bytes.() int",                         op_size,    LIB_STD},
+    {"size",                "size_list",                            "(list(A)) int",                        op_size,    LIB_STD},
+    {"size",                "list_size",                            "list(A).() int",                       op_size,    LIB_STD},
+    {"size",                "size_map",                             "(map(A, B)) int",                      op_size,    LIB_STD},
+    {"size",                "map_size",                             "map(A, B).() int",                     op_size,    LIB_STD},
+    {"size",                "size_string",                          "(string) int",                         op_size,    LIB_STD},
+    {"size",                "string_size",                          "string.() int",                        op_size,    LIB_STD},
+    {"contains",            "contains_string",                      "string.(string) bool",                 s_contains, LIB_STD, COST_CONTAINS},
+    {"startsWith",          "starts_with_string",                   "string.(string) bool",                 s_starts,   LIB_STD, COST_NEEDLE},
+    {"endsWith",            "ends_with_string",                     "string.(string) bool",                 s_ends,     LIB_STD, COST_NEEDLE},
+    {"matches",             "matches",                              "(string, string) bool",                s_matches,  LIB_STD, COST_MATCH},
+    {"matches",             "matches_string",                       "string.(string) bool",                 s_matches,  LIB_STD, COST_MATCH},
+    {"cel.@mapInsert",      "@mapInsert_map_map",                   "(map(A, B), map(A, B)) map(A, B)",     op_insert,  LIB_TWO_VAR},
+    {"cel.@mapInsert",      "@mapInsert_map_key_value",             "(map(A, B), A, B) map(A, B)",          op_insert,  LIB_TWO_VAR},
 };
+/* clang-format on */
 
 /* ---- conversions ---- */
 
@@ -359,54 +336,45 @@ CEL_FN(to_duration)
                ? cel_duration(ns)
                : bad_conversion(c, args[0], "google.protobuf.Duration");
 }
-
+/* clang-format off */
 static const struct lib_row conversion_rows[] = {
-    {"type",      "type",                   "(A) type(A)",           op_type,      LIB_STD,  0, 0, COST_ONE,       NULL},
-    {"dyn",       "to_dyn",                 "(A) dyn",               op_same,      LIB_STD,  0, 0, COST_DYN,       NULL},
-    {"bool",      "bool_to_bool",           "(bool) bool",           to_bool,      LIB_STD,  0, 0, COST_ONE,       NULL},
-    {"bool",      "string_to_bool",         "(string) bool",         to_bool,      LIB_STD,  0, 0, COST_ONE,       NULL},
-    {"bytes",     "bytes_to_bytes",         "(bytes) bytes",         op_same,      LIB_STD,  0, 0, COST_ONE,       NULL},
-    {"bytes",     "string_to_bytes",        "(string) bytes",        to_bytes,     LIB_STD,  0, 0, COST_TO_BYTES,
-     NULL                                                                                                              },
-    {"double",    "double_to_double",       "(double) double",       op_same,      LIB_STD,  0, 0, COST_ONE,       NULL},
-    {"double",    "int64_to_double",        "(int) double",          to_double,    LIB_STD,  0, 0, COST_ONE,       NULL},
-    {"double",    "string_to_double",       "(string) double",       to_double,    LIB_STD,  0, 0, COST_ONE,       NULL},
-    {"double",    "uint64_to_double",       "(uint) double",         to_double,    LIB_STD,  0, 0, COST_ONE,       NULL},
-    {"duration",  "duration_to_duration",   "(duration) duration",   op_same,      LIB_STD,  0, 0,
-     COST_ONE,                                                                                                     NULL},
-    {"duration",  "int64_to_duration",      "(int) duration",        to_duration,  LIB_STD,  0, 0, COST_ONE,
-     NULL                                                                                                              },
-    {"duration",  "string_to_duration",     "(string) duration",     to_duration,  LIB_STD,  0, 0,
-     COST_ONE,                                                                                                     NULL},
-    {"int",       "int64_to_int64",         "(int) int",             op_same,      LIB_STD,  0, 0, COST_ONE,       NULL},
-    {"int",       "enum_to_int64",          "(enum) int",            to_int,       LIB_ENUM, 0, 0, COST_ONE,       NULL},
-    {"int",       "double_to_int64",        "(double) int",          to_int,       LIB_STD,  0, 0, COST_ONE,       NULL},
-    {"int",       "duration_to_int64",      "(duration) int",        to_int,       LIB_STD,  0, 0, COST_ONE,       NULL},
-    {"int",       "string_to_int64",        "(string) int",          to_int,       LIB_STD,  0, 0, COST_ONE,       NULL},
-    {"int",       "timestamp_to_int64",     "(timestamp) int",       to_int,       LIB_STD,  0, 0, COST_ONE,       NULL},
-    {"int",       "uint64_to_int64",        "(uint) int",            to_int,       LIB_STD,  0, 0, COST_ONE,       NULL},
-    {"string",    "string_to_string",       "(string) string",       op_same,      LIB_STD,  0, 0, COST_ONE,       NULL},
-    {"string",    "bool_to_string",         "(bool) string",         to_string,    LIB_STD,  0, 0, COST_ONE,       NULL},
-    {"string",    "bytes_to_string",        "(bytes) string",        to_string,    LIB_STD,  0, 0, COST_TO_STRING,
-     NULL                                                                                                              },
-    {"string",    "double_to_string",       "(double) string",       to_string,    LIB_STD,  0, 0, COST_ONE,       NULL},
-    {"string",    "duration_to_string",     "(duration) string",     to_string,    LIB_STD,  0, 0, COST_ONE,
-     NULL                                                                                                              },
-    {"string",    "int64_to_string",        "(int) string",          to_string,    LIB_STD,  0, 0, COST_ONE,       NULL},
-    {"string",    "timestamp_to_string",    "(timestamp) string",    to_string,    LIB_STD,  0, 0, COST_ONE,
-     NULL                                                                                                              },
-    {"string",    "uint64_to_string",       "(uint) string",         to_string,    LIB_STD,  0, 0, COST_ONE,       NULL},
-    {"timestamp", "timestamp_to_timestamp", "(timestamp) timestamp", op_same,      LIB_STD,  0, 0,
-     COST_ONE,                                                                                                     NULL},
-    {"timestamp", "int64_to_timestamp",     "(int) timestamp",       to_timestamp, LIB_STD,  0, 0,
-     COST_ONE,                                                                                                     NULL},
-    {"timestamp", "string_to_timestamp",    "(string) timestamp",    to_timestamp, LIB_STD,  0, 0,
-     COST_ONE,                                                                                                     NULL},
-    {"uint",      "uint64_to_uint64",       "(uint) uint",           op_same,      LIB_STD,  0, 0, COST_ONE,       NULL},
-    {"uint",      "double_to_uint64",       "(double) uint",         to_uint,      LIB_STD,  0, 0, COST_ONE,       NULL},
-    {"uint",      "int64_to_uint64",        "(int) uint",            to_uint,      LIB_STD,  0, 0, COST_ONE,       NULL},
-    {"uint",      "string_to_uint64",       "(string) uint",         to_uint,      LIB_STD,  0, 0, COST_ONE,       NULL},
+    {"type",      "type",                   "(A) type(A)",           op_type,      LIB_STD},
+    {"dyn",       "to_dyn",                 "(A) dyn",               op_same,      LIB_STD, COST_DYN},
+    {"bool",      "bool_to_bool",           "(bool) bool",           to_bool,      LIB_STD},
+    {"bool",      "string_to_bool",         "(string) bool",         to_bool,      LIB_STD},
+    {"bytes",     "bytes_to_bytes",         "(bytes) bytes",         op_same,      LIB_STD},
+    {"bytes",     "string_to_bytes",        "(string) bytes",        to_bytes,     LIB_STD, COST_TO_BYTES},
+    {"double",    "double_to_double",       "(double) double",       op_same,      LIB_STD},
+    {"double",    "int64_to_double",        "(int) double",          to_double,    LIB_STD},
+    {"double",    "string_to_double",       "(string) double",       to_double,    LIB_STD},
+    {"double",    "uint64_to_double",       "(uint) double",         to_double,    LIB_STD},
+    {"duration",  "duration_to_duration",   "(duration) duration",   op_same,      LIB_STD},
+    {"duration",  "int64_to_duration",      "(int) duration",        to_duration,  LIB_STD},
+    {"duration",  "string_to_duration",     "(string) duration",     to_duration,  LIB_STD},
+    {"int",       "int64_to_int64",         "(int) int",             op_same,      LIB_STD},
+    {"int",       "enum_to_int64",          "(enum) int",            to_int,       LIB_ENUM},
+    {"int",       "double_to_int64",        "(double) int",          to_int,       LIB_STD},
+    {"int",       "duration_to_int64",      "(duration) int",        to_int,       LIB_STD},
+    {"int",       "string_to_int64",        "(string) int",          to_int,       LIB_STD},
+    {"int",       "timestamp_to_int64",     "(timestamp) int",       to_int,       LIB_STD},
+    {"int",       "uint64_to_int64",        "(uint) int",            to_int,       LIB_STD},
+    {"string",    "string_to_string",       "(string) string",       op_same,      LIB_STD},
+    {"string",    "bool_to_string",         "(bool) string",         to_string,    LIB_STD},
+    {"string",    "bytes_to_string",        "(bytes) string",        to_string,    LIB_STD, COST_TO_STRING},
+    {"string",    "double_to_string",       "(double) string",       to_string,    LIB_STD},
+    {"string",    "duration_to_string",     "(duration) string",     to_string,    LIB_STD},
+    {"string",    "int64_to_string",        "(int) string",          to_string,    LIB_STD},
+    {"string",    "timestamp_to_string",    "(timestamp) string",    to_string,    LIB_STD},
+    {"string",    "uint64_to_string",       "(uint) string",         to_string,    LIB_STD},
+    {"timestamp", "timestamp_to_timestamp", "(timestamp) timestamp", op_same,      LIB_STD},
+    {"timestamp", "int64_to_timestamp",     "(int) timestamp",       to_timestamp, LIB_STD},
+    {"timestamp", "string_to_timestamp",    "(string) timestamp",    to_timestamp, LIB_STD},
+    {"uint",      "uint64_to_uint64",       "(uint) uint",           op_same,      LIB_STD},
+    {"uint",      "double_to_uint64",       "(double) uint",         to_uint,      LIB_STD},
+    {"uint",      "int64_to_uint64",        "(int) uint",            to_uint,      LIB_STD},
+    {"uint",      "string_to_uint64",       "(string) uint",         to_uint,      LIB_STD},
 };
+/* clang-format on */
 
 /* ---- times ---- */
 
@@ -466,38 +434,28 @@ static const enum part p_year = PART_YEAR, p_month = PART_MONTH, p_yearday = PAR
                        p_day0 = PART_DAY0, p_day1 = PART_DAY1, p_weekday = PART_WEEKDAY,
                        p_hours = PART_HOURS, p_minutes = PART_MINUTES, p_seconds = PART_SECONDS,
                        p_millis = PART_MILLIS;
-
-#define TIME(name, id, tz, part)                                                               \
-    {name, id, "timestamp.() int", time_part, LIB_STD, 0, 0, COST_ONE, &part},                 \
-    {                                                                                          \
-        name, tz, "timestamp.(string) int", time_part, LIB_STD, 0, 0, COST_ONE, &part          \
-    }
-#define SPAN(name, id, part)                                                                   \
-    {                                                                                          \
-        name, id, "duration.() int", span_part, LIB_STD, 0, 0, COST_ONE, &part                 \
-    }
+/* clang-format off */
+#define TIME(name, id, tz, part) \
+    {name, id, "timestamp.() int", time_part, LIB_STD, COST_ONE, 0, 0, &part}, \
+    {name, tz, "timestamp.(string) int", time_part, LIB_STD, COST_ONE, 0, 0, &part}
 
 static const struct lib_row time_rows[] = {
     TIME("getFullYear", "timestamp_to_year", "timestamp_to_year_with_tz", p_year),
     TIME("getMonth", "timestamp_to_month", "timestamp_to_month_with_tz", p_month),
-    TIME("getDayOfYear", "timestamp_to_day_of_year", "timestamp_to_day_of_year_with_tz",
-         p_yearday),
-    TIME("getDayOfMonth", "timestamp_to_day_of_month", "timestamp_to_day_of_month_with_tz",
-         p_day0),
-    TIME("getDate", "timestamp_to_day_of_month_1_based",
-         "timestamp_to_day_of_month_1_based_with_tz", p_day1),
-    TIME("getDayOfWeek", "timestamp_to_day_of_week", "timestamp_to_day_of_week_with_tz",
-         p_weekday),
+    TIME("getDayOfYear", "timestamp_to_day_of_year", "timestamp_to_day_of_year_with_tz", p_yearday),
+    TIME("getDayOfMonth", "timestamp_to_day_of_month", "timestamp_to_day_of_month_with_tz", p_day0),
+    TIME("getDate", "timestamp_to_day_of_month_1_based", "timestamp_to_day_of_month_1_based_with_tz", p_day1),
+    TIME("getDayOfWeek", "timestamp_to_day_of_week", "timestamp_to_day_of_week_with_tz", p_weekday),
     TIME("getHours", "timestamp_to_hours", "timestamp_to_hours_with_tz", p_hours),
-    SPAN("getHours", "duration_to_hours", p_hours),
+    {"getHours",        "duration_to_hours",        "duration.() int", span_part, LIB_STD, COST_ONE, 0, 0, &p_hours},
     TIME("getMinutes", "timestamp_to_minutes", "timestamp_to_minutes_with_tz", p_minutes),
-    SPAN("getMinutes", "duration_to_minutes", p_minutes),
+    {"getMinutes",      "duration_to_minutes",      "duration.() int", span_part, LIB_STD, COST_ONE, 0, 0, &p_minutes},
     TIME("getSeconds", "timestamp_to_seconds", "timestamp_to_seconds_tz", p_seconds),
-    SPAN("getSeconds", "duration_to_seconds", p_seconds),
-    TIME("getMilliseconds", "timestamp_to_milliseconds", "timestamp_to_milliseconds_with_tz",
-         p_millis),
-    SPAN("getMilliseconds", "duration_to_milliseconds", p_millis),
+    {"getSeconds",      "duration_to_seconds",      "duration.() int", span_part, LIB_STD, COST_ONE, 0, 0, &p_seconds},
+    TIME("getMilliseconds", "timestamp_to_milliseconds", "timestamp_to_milliseconds_with_tz", p_millis),
+    {"getMilliseconds", "duration_to_milliseconds", "duration.() int", span_part, LIB_STD, COST_ONE, 0, 0, &p_millis},
 };
+/* clang-format on */
 
 /* ---- optional ---- */
 
@@ -581,31 +539,21 @@ CEL_FN(list_last)
     return args[0].len ? cel_some(c->arena, cel_at(c->arena, args[0], args[0].len - 1))
                        : cel_none();
 }
-
+/* clang-format off */
 static const struct lib_row optional_rows[] = {
-    {"optional.of",             "optional_of",             "(A) optional(A)",                       opt_of,       LIB_OPTIONAL, 0, 0, COST_ONE,
-     NULL                                                                                                                                           },
-    {"optional.none",           "optional_none",           "() optional(A)",                        opt_none,     LIB_OPTIONAL, 0, 0, COST_ONE,
-     NULL                                                                                                                                           },
-    {"optional.ofNonZeroValue", "optional_ofNonZeroValue", "(A) optional(A)",                       opt_non_zero,
-     LIB_OPTIONAL,                                                                                                              0, 0, COST_ONE, NULL},
-    {"hasValue",                "optional_hasValue",       "optional(A).() bool",                   opt_has,      LIB_OPTIONAL, 0, 0,
-     COST_ONE,                                                                                                                                  NULL},
-    {"value",                   "optional_value",          "optional(A).() A",                      opt_value,    LIB_OPTIONAL, 0, 0, COST_ONE,
-     NULL                                                                                                                                           },
-    {"or",                      "optional_or_optional",    "optional(A).(optional(A)) optional(A)", NULL,         LIB_OPTIONAL,
-     0,                                                                                                                            0, COST_ONE, NULL},
-    {"orValue",                 "optional_orValue_value",  "optional(A).(A) A",                     NULL,         LIB_OPTIONAL, 0, 0,
-     COST_ONE,                                                                                                                                  NULL},
-    {"optional.unwrap",         "optional_unwrap",         "(list(optional(A))) list(A)",           opt_unwrap,
-     LIB_OPTIONAL,                                                                                                              2, 0, COST_ONE, NULL},
-    {"unwrapOpt",               "optional_unwrapOpt",      "list(optional(A)).() list(A)",          opt_unwrap,
-     LIB_OPTIONAL,                                                                                                              2, 0, COST_ONE, NULL},
-    {"first",                   "list_first",              "list(A).() optional(A)",                list_first,   LIB_OPTIONAL, 2, 0, COST_ONE,
-     NULL                                                                                                                                           },
-    {"last",                    "list_last",               "list(A).() optional(A)",                list_last,    LIB_OPTIONAL, 2, 0, COST_ONE,
-     NULL                                                                                                                                           },
+    {"optional.of",             "optional_of",             "(A) optional(A)",                       opt_of,       LIB_OPTIONAL},
+    {"optional.none",           "optional_none",           "() optional(A)",                        opt_none,     LIB_OPTIONAL},
+    {"optional.ofNonZeroValue", "optional_ofNonZeroValue", "(A) optional(A)",                       opt_non_zero, LIB_OPTIONAL},
+    {"hasValue",                "optional_hasValue",       "optional(A).() bool",                   opt_has,      LIB_OPTIONAL},
+    {"value",                   "optional_value",          "optional(A).() A",                      opt_value,    LIB_OPTIONAL},
+    {"or",                      "optional_or_optional",    "optional(A).(optional(A)) optional(A)", NULL,         LIB_OPTIONAL},
+    {"orValue",                 "optional_orValue_value",  "optional(A).(A) A",                     NULL,         LIB_OPTIONAL},
+    {"optional.unwrap",         "optional_unwrap",         "(list(optional(A))) list(A)",           opt_unwrap,   LIB_OPTIONAL, COST_ONE, 2},
+    {"unwrapOpt",               "optional_unwrapOpt",      "list(optional(A)).() list(A)",          opt_unwrap,   LIB_OPTIONAL, COST_ONE, 2},
+    {"first",                   "list_first",              "list(A).() optional(A)",                list_first,   LIB_OPTIONAL, COST_ONE, 2},
+    {"last",                    "list_last",               "list(A).() optional(A)",                list_last,    LIB_OPTIONAL, COST_ONE, 2},
 };
+/* clang-format on */
 
 const struct lib_table cel_lib_standard = {standard_rows, countof(standard_rows)},
                        cel_lib_conversions = {conversion_rows, countof(conversion_rows)},

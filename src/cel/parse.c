@@ -375,11 +375,31 @@ static bool parse_opt(struct parser *p)
 
 typedef VEC(struct entry) entries;
 
+/* Is there one (more) before the bracket? */
+static bool has_entry(const struct parser *p, enum token_kind close)
+{
+    return !at(p, close) && !at(p, T_COMMA) && !at(p, T_END);
+}
+
+/* Behind an entry: takes the comma before the next one; false: there is none. */
+static bool next_entry(struct parser *p, const struct node *value, enum token_kind close)
+{
+    if (value->kind == N_ERROR && !at(p, T_COMMA) && !at(p, close))
+        skip_to_comma(p);
+    if (!at(p, T_COMMA) || p->next.kind == close)
+        return false;
+    take(p);
+    return has_entry(p, close);
+}
+
 static struct node *end_entries(struct parser *p, enum node_kind kind, uint32_t pos,
                                 entries *list, uint32_t from)
 {
+    bool is_list = kind == N_LIST;
     struct node *n = ast_new(p->arena, kind, pos);
 
+    accept(p, T_COMMA);
+    expect(p, is_list ? T_RBRACKET : T_RBRACE, is_list ? "']'" : "'}'");
     n->entries = list->at;
     n->n = (uint32_t)list->len;
     return done(p, n, from);
@@ -391,19 +411,13 @@ static struct node *parse_list(struct parser *p)
     entries list = {0};
 
     take(p);
-    while (!at(p, T_RBRACKET) && !at(p, T_COMMA) && !at(p, T_END)) {
+    for (bool more = has_entry(p, T_RBRACKET); more;) {
         struct entry e = {.pos = p->tok.from};
         e.is_opt = parse_opt(p);
         e.value = parse_expr(p);
         vec_push_in(p->arena, &list, e);
-        if (e.value->kind == N_ERROR && !at(p, T_COMMA) && !at(p, T_RBRACKET))
-            skip_to_comma(p);
-        if (!at(p, T_COMMA) || p->next.kind == T_RBRACKET)
-            break;
-        take(p);
+        more = next_entry(p, e.value, T_RBRACKET);
     }
-    accept(p, T_COMMA);
-    expect(p, T_RBRACKET, "']'");
     return end_entries(p, N_LIST, pos, &list, pos);
 }
 
@@ -413,7 +427,7 @@ static struct node *parse_map(struct parser *p)
     entries list = {0};
 
     take(p);
-    while (!at(p, T_RBRACE) && !at(p, T_COMMA) && !at(p, T_END)) {
+    for (bool more = has_entry(p, T_RBRACE); more;) {
         struct entry e = {.is_opt = parse_opt(p)};
         e.key = parse_expr(p);
         e.pos = p->tok.from;
@@ -424,14 +438,8 @@ static struct node *parse_map(struct parser *p)
             e.value = parse_expr(p);
         }
         vec_push_in(p->arena, &list, e);
-        if (e.value->kind == N_ERROR && !at(p, T_COMMA) && !at(p, T_RBRACE))
-            skip_to_comma(p);
-        if (!at(p, T_COMMA) || p->next.kind == T_RBRACE)
-            break;
-        take(p);
+        more = next_entry(p, e.value, T_RBRACE);
     }
-    accept(p, T_COMMA);
-    expect(p, T_RBRACE, "'}'");
     return end_entries(p, N_MAP, pos, &list, pos);
 }
 
@@ -455,7 +463,7 @@ static struct node *parse_message(struct parser *p, struct node *name)
     entries list = {0};
 
     take(p);
-    while (!at(p, T_RBRACE) && !at(p, T_COMMA) && !at(p, T_END)) {
+    for (bool more = has_entry(p, T_RBRACE); more;) {
         struct entry e = {.is_opt = parse_opt(p)};
         if (!parse_field(p, &e.field)) {
             fail(p, "IDENTIFIER");
@@ -464,14 +472,8 @@ static struct node *parse_message(struct parser *p, struct node *name)
         e.pos = p->tok.from;
         e.value = expect(p, T_COLON, "':'") ? parse_expr(p) : ast_new(p->arena, N_ERROR, pos);
         vec_push_in(p->arena, &list, e);
-        if (e.value->kind == N_ERROR && !at(p, T_COMMA) && !at(p, T_RBRACE))
-            skip_to_comma(p);
-        if (!at(p, T_COMMA) || p->next.kind == T_RBRACE)
-            break;
-        take(p);
+        more = next_entry(p, e.value, T_RBRACE);
     }
-    accept(p, T_COMMA);
-    expect(p, T_RBRACE, "'}'");
     struct node *n = end_entries(p, N_STRUCT, pos, &list, name->from);
     n->name = ast_qualified(p->arena, name);
     for (const struct node *head = name; !n->is_root; head = head->target) {

@@ -24,7 +24,7 @@ static void fixed(struct buf *b, const char *digits, int n, int point)
     }
 }
 
-struct str text_double_fixed(struct arena *a, double d)
+static struct str double_text(struct arena *a, double d, bool is_fixed)
 {
     struct buf b = buf_in(a, 32);
     char digits[18];
@@ -32,29 +32,14 @@ struct str text_double_fixed(struct arena *a, double d)
 
     if (isnan(d))
         return S("NaN");
-    if (isinf(d))
+    if (isinf(d) && is_fixed)
         return d < 0 ? S("-Infinity") : S("Infinity");
-    if (signbit(d))
-        buf_byte(&b, '-');
-    n = (int)json_f64_digits(d, digits, &exponent);
-    fixed(&b, digits, n, exponent + 1);
-    return buf_str(&b);
-}
-
-struct str text_double(struct arena *a, double d)
-{
-    struct buf b = buf_in(a, 32);
-    char digits[18];
-    int exponent, n;
-
-    if (isnan(d))
-        return S("NaN");
     if (isinf(d))
         return d < 0 ? S("-Inf") : S("+Inf");
     if (signbit(d))
         buf_byte(&b, '-');
     n = (int)json_f64_digits(d, digits, &exponent);
-    if (exponent >= -4 && exponent < 6) {
+    if (is_fixed || (exponent >= -4 && exponent < 6)) {
         fixed(&b, digits, n, exponent + 1);
         return buf_str(&b);
     }
@@ -65,6 +50,16 @@ struct str text_double(struct arena *a, double d)
     }
     buf_printf(&b, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
     return buf_str(&b);
+}
+
+struct str text_double_fixed(struct arena *a, double d)
+{
+    return double_text(a, d, true);
+}
+
+struct str text_double(struct arena *a, double d)
+{
+    return double_text(a, d, false);
 }
 
 /* ---- base64 ---- */
