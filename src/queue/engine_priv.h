@@ -375,6 +375,9 @@ const struct queue_toleration *tolerations_copy(struct arena *a,
 /* What waits in the tree of n is to be woken before the next cycle. */
 void engine_want_flush(struct queue_engine *e, struct quota_node *n);
 void engine_flush(struct queue_engine *e, struct instant now);
+
+/* ---- view.c ---- */
+
 /* Everything that waits, in order; the array is in the arena. */
 size_t queue_in_order(struct queue_engine *e, struct arena *a, struct queue_cq *cq,
                       struct queue_wl ***out);
