@@ -3,6 +3,7 @@
 
 #include "api/kinds.h"
 #include "object/object.h"
+#include "queue/status.h"
 
 const char *job_state_word(enum job_state state)
 {
@@ -96,8 +97,6 @@ static void look_at_pods(struct session *s, struct str ns, struct str job, struc
 
 static void judge_waiting(struct job_report *r)
 {
-    const struct json *quota = state_condition(r->workload, S("QuotaReserved"));
-
     if (!r->workload) {
         r->state = JOB_STATE_SUSPENDED;
         r->code = S("Suspended");
@@ -105,15 +104,22 @@ static void judge_waiting(struct job_report *r)
                         "`kubectl patch job NAME -p '{\"spec\":{\"suspend\":false}}'`");
         return;
     }
-    r->state = JOB_STATE_WAITING;
     if (state_holds(r->workload, S("Admitted"))) {
         r->state = JOB_STATE_STARTING;
-    } else if (quota) {
-        say(r, quota);
-    } else {
-        r->code = S("PendingEvaluation");
-        r->sentence = S("nobody has looked at it yet");
+        return;
     }
+    r->state = JOB_STATE_WAITING;
+    bool is_reserved = state_holds(r->workload, S("QuotaReserved"));
+    const struct json *told =
+        state_condition(r->workload, is_reserved ? S("Admitted") : S("QuotaReserved"));
+    struct str reason, cause;
+    if (told)
+        say(r, told);
+    else
+        r->sentence = is_reserved ? S("quota is reserved; its admission checks are not ready")
+                                  : S("nobody has looked at it yet");
+    queue_unadmitted(r->workload, &reason, &cause);
+    r->code = cause.len ? cause : reason;
 }
 
 static void judge(struct session *s, struct str ns, struct str name, struct job_report *r)

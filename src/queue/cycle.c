@@ -91,7 +91,7 @@ static bool is_refused(struct cycle *c, struct entry *x)
     if (wl_flags(x->wl) & WL_CHECKS_FAILED) {
         refuse(c, x, QUEUE_PENDING_EVALUATION, CAUSE_CHECKS, S(""));
     } else if (!cq_gives_heads(x->cq)) {
-        refuse(c, x, QUEUE_SUSPENDED, CAUSE_QUEUE_INACTIVE, S(""));
+        refuse(c, x, QUEUE_SUSPENDED, CAUSE_QUEUE_INACTIVE, S("ClusterQueue"));
     } else if (!ns) {
         refuse(c, x, QUEUE_MISCONFIGURED, CAUSE_NAMESPACE, ns_name);
     } else if (!match_selector(&x->cq->spec.namespaces, ns->labels)) {

@@ -330,20 +330,18 @@ struct str queue_reason_text(enum queue_reason r);
     X(TOPOLOGY_NO_FIT, "TopologyNoFit")                                                        \
     X(SLICE_FLAVOR, "SliceNeedsOtherFlavor")                                                   \
     X(NOT_NOMINATED, "FlavorNotNominated")                                                     \
-    X(NOT_PROVIDED, "FlavorLacksResource")                                                     \
     X(NOT_COVERED, "ResourceNotCovered") /* the ClusterQueue has no such resource */           \
     X(OVER_CAPACITY, "OverCapacity")     /* more than it could ever have */                    \
     X(SHORT, "ShortOfQuota")             /* more than is free now */                           \
     X(LOST_RACE, "TakenInThisCycle")     /* others of this cycle took it */                    \
     X(OVERLAP, "VictimsShared")          /* another preempts the same victims */               \
     X(NO_VICTIM, "NoVictims")            /* nobody may be preempted for it */                  \
-    X(QUEUE_INACTIVE, "QueueInactive")                                                         \
+    X(QUEUE_INACTIVE, "QueueInactive")   /* detail: the owner's kind */                        \
     X(QUEUE_MISSING, "QueueMissing")                                                           \
     X(NAMESPACE, "NamespaceNotSelected")                                                       \
     X(INVALID_REQUESTS, "InvalidRequests")                                                     \
     X(CHECKS, "ChecksFailed")                                                                  \
     X(PODS_NOT_READY, "PodsNotReady")                                                          \
-    X(PREEMPTING, "Preempting") /* waits for `count` victims to end */                         \
     X(GATE_CLOSED, "PreemptionGated")                                                          \
     X(FIRST_IN_LINE, "BehindOthers") /* StrictFIFO: `detail` is in front */                    \
     X(SAME_SHAPE, "SameShapeFailed") /* an equal workload was just refused */                  \

@@ -44,93 +44,80 @@ static struct str shown(struct arena *a, struct str resource, int64_t amount)
 
 /* ---- causes ---- */
 
+/* Words in braces stand for what the cause says. */
+static const char *const cause_texts[CAUSE_COUNT] = {
+    [CAUSE_FLAVOR_MISSING] = "flavor {flavor} not found",
+    [CAUSE_TAINT] = "untolerated taint {detail} in flavor {flavor}",
+    [CAUSE_AFFINITY] = "flavor {flavor} doesn't match node affinity",
+    [CAUSE_TOPOLOGY_LEVEL] = "Flavor \"{flavor}\" does not contain the requested level",
+    [CAUSE_TOPOLOGY_UNSUPPORTED] =
+        "Flavor \"{flavor}\" does not support TopologyAwareScheduling",
+    [CAUSE_TOPOLOGY_ONLY] = "Flavor \"{flavor}\" supports only TopologyAwareScheduling",
+    [CAUSE_TOPOLOGY_MISSING] = "Flavor \"{flavor}\" information missing in TAS cache",
+    [CAUSE_TOPOLOGY_NO_FIT] = "{detail}",
+    [CAUSE_SLICE_FLAVOR] = "could not assign {flavor} flavor since the original workload is "
+                           "assigned: {detail}",
+    [CAUSE_NOT_NOMINATED] = "skipping flavor {flavor} as it is not found in the nomination "
+                            "mapping for resource {resource}",
+    [CAUSE_NOT_COVERED] = "resource {resource} unavailable in ClusterQueue",
+    [CAUSE_OVER_CAPACITY] = "insufficient quota for {resource} in flavor {flavor}, previously "
+                            "considered podsets requests ({before}) + current podset request "
+                            "({asked}) > maximum capacity ({limit})",
+    [CAUSE_SHORT] = "insufficient unused quota for {resource} in flavor {flavor}, {short} more "
+                    "needed",
+    [CAUSE_LOST_RACE] = "Workload no longer fits after processing another workload",
+    [CAUSE_OVERLAP] = "Workload has overlapping preemption targets with another workload",
+    [CAUSE_NO_VICTIM] = "no workload may be preempted for it",
+    [CAUSE_QUEUE_INACTIVE] = "{detail} {owner} is inactive",
+    [CAUSE_QUEUE_MISSING] = "{detail} {owner} doesn't exist",
+    [CAUSE_NAMESPACE] = "workload namespace doesn't match ClusterQueue selector",
+    [CAUSE_INVALID_REQUESTS] = "{detail}",
+    [CAUSE_CHECKS] = "The workload has failed admission checks",
+    [CAUSE_PODS_NOT_READY] = "waiting for all admitted workloads to be in PodsReady condition",
+    [CAUSE_GATE_CLOSED] = "Workload requires preemption, but it's gated",
+    [CAUSE_FIRST_IN_LINE] = "StrictFIFO: waiting behind {detail}",
+    [CAUSE_SAME_SHAPE] =
+        "Bypassed scheduling evaluation because an equivalent workload recently failed",
+    [CAUSE_VARIANT] = "A more favorable variant is already admitted",
+};
+
+static struct str cause_field(struct arena *a, const struct queue_cause *c, struct str name)
+{
+    const struct {
+        const char *name;
+        const struct str *text;
+        const int64_t *amount;
+    } fields[] = {
+        {"flavor",   &c->flavor,   NULL        },
+        {"resource", &c->resource, NULL        },
+        {"owner",    &c->owner,    NULL        },
+        {"detail",   &c->detail,   NULL        },
+        {"before",   NULL,         &c->before  },
+        {"asked",    NULL,         &c->asked   },
+        {"limit",    NULL,         &c->limit   },
+        {"short",    NULL,         &c->short_by},
+    };
+
+    for (size_t i = 0; i < countof(fields); i++)
+        if (str_eqz(name, fields[i].name))
+            return fields[i].text ? *fields[i].text : shown(a, c->resource, *fields[i].amount);
+    return S("");
+}
+
 struct str queue_cause_text(struct arena *a, const struct queue_cause *c)
 {
-    struct str f = c->flavor, r = c->resource;
+    struct str rest = str_from(c->code < CAUSE_COUNT ? cause_texts[c->code] : NULL), part, name;
+    struct buf b = buf_in(a, 128);
 
-    switch (c->code) {
-    case CAUSE_FLAVOR_MISSING:
-        return str_printf(a, "flavor %.*s not found", STR_ARG(f));
-    case CAUSE_TAINT:
-        return str_printf(a, "untolerated taint %.*s in flavor %.*s", STR_ARG(c->detail),
-                          STR_ARG(f));
-    case CAUSE_AFFINITY:
-        return str_printf(a, "flavor %.*s doesn't match node affinity", STR_ARG(f));
-    case CAUSE_TOPOLOGY_LEVEL:
-        return str_printf(a, "Flavor \"%.*s\" does not contain the requested level",
-                          STR_ARG(f));
-    case CAUSE_TOPOLOGY_UNSUPPORTED:
-        return str_printf(a, "Flavor \"%.*s\" does not support TopologyAwareScheduling",
-                          STR_ARG(f));
-    case CAUSE_TOPOLOGY_ONLY:
-        return str_printf(a, "Flavor \"%.*s\" supports only TopologyAwareScheduling",
-                          STR_ARG(f));
-    case CAUSE_TOPOLOGY_MISSING:
-        return str_printf(a, "Flavor \"%.*s\" information missing in TAS cache", STR_ARG(f));
-    case CAUSE_TOPOLOGY_NO_FIT:
-        return c->detail;
-    case CAUSE_SLICE_FLAVOR:
-        return str_printf(a,
-                          "could not assign %.*s flavor since the original workload is "
-                          "assigned: %.*s",
-                          STR_ARG(f), STR_ARG(c->detail));
-    case CAUSE_NOT_NOMINATED:
-        return str_printf(a,
-                          "skipping flavor %.*s as it is not found in the nomination mapping "
-                          "for resource %.*s",
-                          STR_ARG(f), STR_ARG(r));
-    case CAUSE_NOT_PROVIDED:
-        return str_printf(a, "flavor %.*s does not provide resource %.*s", STR_ARG(f),
-                          STR_ARG(r));
-    case CAUSE_NOT_COVERED:
-        return str_printf(a, "resource %.*s unavailable in ClusterQueue", STR_ARG(r));
-    case CAUSE_OVER_CAPACITY:
-        return str_printf(a,
-                          "insufficient quota for %.*s in flavor %.*s, previously considered "
-                          "podsets requests (%.*s) + current podset request (%.*s) > maximum "
-                          "capacity (%.*s)",
-                          STR_ARG(r), STR_ARG(f), STR_ARG(shown(a, r, c->before)),
-                          STR_ARG(shown(a, r, c->asked)), STR_ARG(shown(a, r, c->limit)));
-    case CAUSE_SHORT:
-        return str_printf(a,
-                          "insufficient unused quota for %.*s in flavor %.*s, %.*s more needed",
-                          STR_ARG(r), STR_ARG(f), STR_ARG(shown(a, r, c->short_by)));
-    case CAUSE_LOST_RACE:
-        return S("Workload no longer fits after processing another workload");
-    case CAUSE_OVERLAP:
-        return S("Workload has overlapping preemption targets with another workload");
-    case CAUSE_NO_VICTIM:
-        return S("no workload may be preempted for it");
-    case CAUSE_QUEUE_INACTIVE:
-        return str_printf(a, "ClusterQueue %.*s is inactive", STR_ARG(c->owner));
-    case CAUSE_QUEUE_MISSING:
-        return str_printf(a, "ClusterQueue %.*s not found", STR_ARG(c->owner));
-    case CAUSE_NAMESPACE:
-        if (c->detail.len)
-            return str_printf(a, "workload namespace \"%.*s\" does not exist",
-                              STR_ARG(c->detail));
-        return S("workload namespace doesn't match ClusterQueue selector");
-    case CAUSE_INVALID_REQUESTS:
-        return c->detail;
-    case CAUSE_CHECKS:
-        return S("The workload has failed admission checks");
-    case CAUSE_PODS_NOT_READY:
-        return S("waiting for all admitted workloads to be in PodsReady condition");
-    case CAUSE_PREEMPTING:
-        return str_printf(a, "Pending the preemption of %" PRId64 " workload(s)", c->asked);
-    case CAUSE_GATE_CLOSED:
-        return S("Workload requires preemption, but it's gated");
-    case CAUSE_FIRST_IN_LINE:
-        return str_printf(a, "StrictFIFO: waiting behind %.*s", STR_ARG(c->detail));
-    case CAUSE_SAME_SHAPE:
-        return S("Bypassed scheduling evaluation because an equivalent workload recently "
-                 "failed");
-    case CAUSE_VARIANT:
-        return S("A more favorable variant is already admitted");
-    case CAUSE_COUNT:
-        break;
+    if (c->code == CAUSE_NAMESPACE && c->detail.len)
+        return str_printf(a, "workload namespace \"%.*s\" does not exist", STR_ARG(c->detail));
+    while (str_cut(rest, '{', &part, &rest)) {
+        buf_add(&b, part);
+        str_cut(rest, '}', &name, &rest);
+        buf_add(&b, cause_field(a, c, name));
     }
-    return S("");
+    buf_add(&b, part);
+    return buf_str(&b);
 }
 
 static int text_cmp(const struct str *a, const struct str *b)

@@ -397,10 +397,84 @@ static void look_ahead(struct trial *t, struct queue_why *why, struct queue_cq *
         why->behind = wl_key(t->a, order[0]);
 }
 
+static const struct wl_answer *last_answer(const struct queue_wl *wl)
+{
+    return wl->extra ? wl->extra->answer : NULL;
+}
+
+static void add_cause(struct trial *t, struct queue_why *why, struct queue_cause c)
+{
+    struct queue_cause *at = arena_array(t->a, struct queue_cause, why->n_causes + 1);
+
+    for (size_t i = 0; i < why->n_causes; i++)
+        at[i] = why->causes[i];
+    at[why->n_causes++] = c;
+    why->causes = at;
+    if (!why->message.len)
+        why->message = queue_cause_text(t->a, &c);
+}
+
+/* What the first in line is short of: " (needs 1 cpu, 0 free)". */
+static struct str needs_text(struct trial *t, const struct queue_wl *first)
+{
+    const struct wl_answer *x = last_answer(first);
+
+    for (size_t i = 0; x && i < x->n_causes; i++) {
+        const struct queue_cause *c = &x->causes[i];
+        if (c->code == CAUSE_SHORT)
+            return str_printf(t->a, " (needs %.*s %.*s, %.*s free)",
+                              STR_ARG(resource_units_text(t->a, c->resource, c->asked)),
+                              STR_ARG(c->resource),
+                              STR_ARG(resource_units_text(t->a, c->resource, c->available)));
+    }
+    return S("");
+}
+
+/* A queue in strict order: whoever is first blocks all others, whatever they ask for. */
+static void note_first(struct trial *t, struct queue_why *why)
+{
+    if (!why->behind.len)
+        return;
+    struct str needs = needs_text(t, wl_find(t->cycle.e, why->behind));
+    why->reason = why->reason ? why->reason : QUEUE_WAITING_FOR_QUOTA;
+    add_cause(t, why,
+              (struct queue_cause){.code = CAUSE_FIRST_IN_LINE,
+                                   .owner = why->cq,
+                                   .detail = str_printf(t->a, "%.*s%.*s", STR_ARG(why->behind),
+                                                        STR_ARG(needs))});
+}
+
+/* Why nobody looks at it at all. */
+static void note_queue(struct trial *t, struct queue_why *why)
+{
+    const struct queue_lq *lq = t->wl->group->lq;
+    const struct queue_cq *cq = lq->cq;
+    struct queue_cause c = {.code = CAUSE_QUEUE_MISSING, .detail = S("LocalQueue")};
+
+    why->reason = QUEUE_MISCONFIGURED;
+    c.owner = lq->name;
+    if (lq->exists && lq->is_stopped) {
+        c.code = CAUSE_QUEUE_INACTIVE;
+        why->reason = QUEUE_SUSPENDED;
+    } else if (lq->exists && !cq->exists) {
+        c.detail = S("ClusterQueue");
+        c.owner = cq->name;
+    } else if (lq->exists && !cq_gives_heads(cq)) {
+        c = (struct queue_cause){CAUSE_QUEUE_INACTIVE, .owner = cq->name,
+                                 .detail = S("ClusterQueue")};
+        why->reason = QUEUE_SUSPENDED;
+    } else if (lq->exists) {
+        c = (struct queue_cause){CAUSE_NAMESPACE, .owner = cq->name};
+        if (!lq_ns(t->cycle.e, t->wl->group->lq))
+            c.detail = lq->ns;
+    }
+    add_cause(t, why, c);
+}
+
 /* What its last judgement said, where the present one would be yes. */
 static void keep_answer(struct trial *t, struct queue_why *why)
 {
-    const struct wl_answer *x = t->wl->extra ? t->wl->extra->answer : NULL;
+    const struct wl_answer *x = last_answer(t->wl);
 
     if (!x || !x->reason)
         return;
@@ -436,6 +510,8 @@ struct queue_why queue_why(struct queue_engine *e, struct arena *a, struct str k
     why.holds_quota = wl->extra && wl->extra->holds;
     why.is_waiting = wl->state == WL_WAITING && wl->group->lq->is_attached;
     why.is_parked = pending_is_parked(wl);
+    if (wl->state == WL_WAITING && !why.is_waiting)
+        note_queue(&t, &why);
     if (why.holds_quota || !why.is_waiting)
         return why;
 
@@ -447,6 +523,8 @@ struct queue_why queue_why(struct queue_engine *e, struct arena *a, struct str k
     } else {
         if (v.as)
             keep_causes(&t, &why, &v);
+        else
+            note_queue(&t, &why);
         look_at_candidates(&t, &why, cq, shape, v.as);
         try_asking_less(&t, cq, shape);
         try_priority(&t, cq, shape);
@@ -454,6 +532,7 @@ struct queue_why queue_why(struct queue_engine *e, struct arena *a, struct str k
         try_other_nodes(&t, cq, shape, v.as);
         try_quota(&t, cq, shape, v.as);
     }
+    note_first(&t, &why);
     why.changes = t.changes.at;
     why.n_changes = t.changes.len;
     return why;

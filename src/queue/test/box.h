@@ -4,7 +4,7 @@
  *
  * One statement between bars; everything is cpu of flavor f in namespace ns; each cq has a
  * LocalQueue lq-NAME; `w NAME CQ CPU` waits, or holds quota with `running`; `done NAME` ends
- * it; `back` is `done` and `w`, for one that was evicted.
+ * it; `back` is `done` and `w`, for one that was evicted; `gone CQ` deletes a ClusterQueue.
  */
 #pragma once
 
@@ -126,6 +126,9 @@ static inline void box_cq(struct box *b, struct str line)
                    "\"flavorFungibility\":{\"whenCanBorrow\":\"TryNextFlavor\","
                    "\"whenCanPreempt\":\"TryNextFlavor\",\"preference\":\"%.*s\"},",
                    STR_ARG(v));
+    if (box_flag(line, "usage")) /* LocalQueues in the order of what they used */
+        buf_printf(&spec, "\"admissionScope\":{\"admissionMode\":"
+                          "\"UsageBasedAdmissionFairSharing\"},");
     if (box_option(line, "weight", &v))
         buf_printf(&spec, "\"fairSharing\":{\"weight\":\"%.*s\"},", STR_ARG(v));
     box_put(b, str_printf(&b->a,
@@ -142,9 +145,11 @@ static inline void box_cq(struct box *b, struct str line)
 static inline void box_workload(struct box *b, struct str line)
 {
     struct str name = box_word(&line), cq = box_word(&line), cpu = box_word(&line);
-    struct str prio = S("0"), status = S(""), only, variant = S("");
+    struct str prio = S("0"), status = S(""), only, variant = S(""), lq;
     int minute = (int)(b->created / 60 % 60), second = (int)(b->created % 60);
 
+    lq = str_printf(&b->a, "lq-%.*s", STR_ARG(cq));
+    box_option(line, "of", &lq); /* another LocalQueue */
     box_option(line, "prio", &prio);
     if (box_flag(line, "running"))
         status = str_printf(
@@ -165,12 +170,12 @@ static inline void box_workload(struct box *b, struct str line)
             str_printf(&b->a,
                        "{\"kind\":\"Workload\",\"metadata\":{\"name\":\"%.*s\",\"namespace\":"
                        "\"ns\",\"uid\":\"%.*s\",\"creationTimestamp\":"
-                       "\"2025-12-31T00:%02d:%02dZ\"%.*s},\"spec\":{\"queueName\":\"lq-%.*s\","
+                       "\"2025-12-31T00:%02d:%02dZ\"%.*s},\"spec\":{\"queueName\":\"%.*s\","
                        "\"priority\":%.*s,\"podSets\":[{\"name\":\"main\",\"count\":1,"
                        "\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{"
                        "\"requests\":{\"cpu\":\"%.*s\"}}}]}}}]}%.*s}",
                        STR_ARG(name), STR_ARG(name), minute, second, STR_ARG(variant),
-                       STR_ARG(cq), STR_ARG(prio), STR_ARG(cpu), STR_ARG(status)));
+                       STR_ARG(lq), STR_ARG(prio), STR_ARG(cpu), STR_ARG(status)));
     b->created++;
 }
 
@@ -187,6 +192,8 @@ static inline void box_statement(struct box *b, struct str line)
         box_workload(b, line);
     } else if (str_eqz(what, "done")) {
         queue_delete_workload(b->e, str_printf(&b->a, "ns/%.*s", STR_ARG(name)));
+    } else if (str_eqz(what, "gone")) {
+        queue_delete_cq(b->e, name);
     } else if (str_eqz(what, "flavor")) {
         box_put(b, str_printf(&b->a,
                               "{\"kind\":\"ResourceFlavor\",\"metadata\":{\"name\":\"%.*s\"}}",

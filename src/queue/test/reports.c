@@ -2,18 +2,40 @@
  * words; the numbers are those of the project's list of cases */
 #include "box.h"
 
-/* K03: strict order blocks, and says who is in front. */
+/* K03: strict order blocks across flavors too, and says who is in front and for want of what.
+ */
 TEST(strict_fifo_names_who_is_in_front)
 {
-    struct box b = {0};
+    static const char queue[] =
+        "{\"kind\":\"ClusterQueue\",\"metadata\":{\"name\":\"q\"},\"spec\":{"
+        "\"queueingStrategy\":\"%s\",\"namespaceSelector\":{},\"resourceGroups\":[{"
+        "\"coveredResources\":[\"gpu\"],\"flavors\":[{\"name\":\"f\",\"resources\":[{\"name\":"
+        "\"gpu\",\"nominalQuota\":1}]}]},{\"coveredResources\":[\"cpu\"],\"flavors\":[{"
+        "\"name\":"
+        "\"g\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":10}]}]}]}}";
+    static const char workload[] =
+        "{\"kind\":\"Workload\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":"
+        "\"%s\",\"creationTimestamp\":\"2025-12-31T00:00:0%dZ\"},\"spec\":{\"queueName\":\"lq-"
+        "q\","
+        "\"podSets\":[{\"name\":\"main\",\"count\":1,\"template\":{\"spec\":{\"containers\":[{"
+        "\"name\":\"c\",\"resources\":{\"requests\":{\"%s\":\"1\"}}}]}}}]}}";
+    scoped(box_close) struct box b = {0};
 
     box_open(&b);
-    box_add(&b, "flavor f|cq q strict quota 1|w g1 q 1 running|w g2 q 1|w c1 q 1");
+    box_add(&b, "flavor f|flavor g|cq q quota 0");
+    box_put(&b, str_printf(&b.a, queue, "StrictFIFO"));
+    box_put(&b, str_printf(&b.a, workload, "g1", "g1", 1, "gpu"));
+    check_samez(box_run(&b), "g1 admitted");
+    box_put(&b, str_printf(&b.a, workload, "g2", "g2", 2, "gpu"));
+    box_put(&b, str_printf(&b.a, workload, "c1", "c1", 3, "cpu"));
     check_samez(box_run(&b), "g2 no-victims");
     struct queue_why why = queue_why(b.e, &b.a, S("ns/c1"), NOW);
     check_samez(why.behind, "ns/g2");
     check_int(why.ahead, 1);
-    box_close(&b);
+    check_samez(why.message, "StrictFIFO: waiting behind ns/g2 (needs 1 gpu, 0 free)");
+    box_put(&b, str_printf(&b.a, queue, "BestEffortFIFO"));
+    check_samez(box_run(&b), "g2 no-victims");
+    check_samez(box_run(&b), "c1 admitted on g");
 }
 
 /* K05: who reclaims its own goes before one who wants more than its own. */
@@ -63,6 +85,10 @@ TEST(preference_between_flavors)
         }
         box_add(&b, "w q2b q2 1");
         check(str_has(box_run(&b), str_from(cases[i].second)));
+        if (i == 0) { /* what was evicted found a place on the other flavor */
+            struct queue_why why = queue_why(b.e, &b.a, S("ns/q1a"), NOW);
+            check(why.holds_quota || str_has(box_run(&b), S("q1a admitted on g")));
+        }
         box_close(&b);
     }
 }
@@ -233,4 +259,44 @@ TEST(scaling_down_charges_what_runs)
         check_int(queue_cq_look(b.e, &b.a, S("q")).reserved[0].used, cases[i].charged * 1000);
         box_close(&b);
     }
+}
+
+/* S03: what was consumed of a dear resource counts by its weight. */
+TEST(gpu_time_counts_in_the_order_of_users)
+{
+    static const struct queue_weight weights[] = {
+        {S_INIT("cpu"), 0.05},
+        {S_INIT("gpu"), 1   },
+    };
+    static const struct queue_consumed used[2][2] = {
+        {{S_INIT("cpu"), 3600, 0}, {S_INIT("gpu"), 28800, 0}},
+        {{S_INIT("cpu"), 3600, 0}, {S_INIT("gpu"), 0, 0}    },
+    };
+    scoped(box_close) struct box b = {
+        .config = {.gates = QUEUE_GATES_DEFAULT,
+                   .afs = true,
+                   .afs_half_life = span_s(3600),
+                   .afs_sampling = span_s(300),
+                   .afs_weights = weights,
+                   .n_afs_weights = countof(weights)}
+    };
+
+    box_open(&b);
+    box_add(&b, "flavor f|cq q usage quota 1");
+    for (int u = 0; u < 2; u++) {
+        box_put(&b, str_printf(&b.a,
+                               "{\"kind\":\"LocalQueue\",\"metadata\":{\"name\":\"u%d\","
+                               "\"namespace\":\"ns\"},\"spec\":{\"clusterQueue\":\"q\"}}",
+                               u + 1));
+        queue_afs_seed(b.e, S("ns"), str_printf(&b.a, "u%d", u + 1), used[u], 2, NOW);
+    }
+    box_add(&b, "w first q 1 of u1|w second q 1 of u2");
+    check_samez(box_run(&b), "second admitted");
+
+    const struct queue_consumed *left; /* an hour later half of it is forgotten */
+    check_int(
+        queue_afs_sample(b.e, &b.a, S("ns"), S("u1"), instant_add(NOW, span_s(3600)), &left),
+        2);
+    check_same(left[1].resource, S("gpu"));
+    check_int(left[1].units, 14400);
 }

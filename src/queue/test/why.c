@@ -89,6 +89,33 @@ TEST(each_candidate_says_why_it_is_spared)
     }
 }
 
+TEST(a_closed_or_missing_queue_is_named)
+{
+    static const struct {
+        const char *name, *box, *reason, *message;
+    } cases[] = {
+        {"the ClusterQueue is stopped", "flavor f|cq q quota 4 stop Hold|w a q 1",  "Suspended",
+         "ClusterQueue q is inactive"      },
+        {"its flavor is missing",       "cq q quota 4|w a q 1",                     "Suspended",
+         "ClusterQueue q is inactive"      },
+        {"no such LocalQueue",          "flavor f|cq q quota 4|w a q 1 of nowhere", "Misconfigured",
+         "LocalQueue nowhere doesn't exist"},
+        {"the ClusterQueue has gone",   "flavor f|cq q quota 4|w a q 1|gone q",     "Misconfigured",
+         "ClusterQueue q doesn't exist"    },
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct box b = {0};
+        test_case(cases[i].name);
+        box_open(&b);
+        box_add(&b, cases[i].box);
+        struct queue_why why = queue_why(b.e, &b.a, S("ns/a"), NOW);
+        check_samez(queue_reason_text(why.reason), cases[i].reason);
+        check_samez(why.message, cases[i].message);
+        box_close(&b);
+    }
+}
+
 TEST(asking_changes_nothing)
 {
     struct box b = {0};
