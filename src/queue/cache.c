@@ -338,6 +338,7 @@ void queue_delete_namespace(struct queue_engine *e, struct str name)
 {
     struct queue_ns *ns = ns_find(e, name);
 
+    e->changes++;
     if (ns)
         ns->exists = false;
 }
@@ -608,6 +609,7 @@ void queue_delete_cq(struct queue_engine *e, struct str name)
 
     if (!cq)
         return;
+    e->changes++;
     vec_each (i, &cq->lqs)
         lq_detach(e, cq->lqs.at[i]);
     struct quota_node *old = cq->node.parent;

@@ -7,6 +7,8 @@
 
 #include "queue/plan_priv.h"
 
+#define MAX_SCANS 64 /* of one head over its flavors, while nothing else changes */
+
 /* ---- heads ---- */
 
 static int by_index(struct queue_cq *const *a, struct queue_cq *const *b)
@@ -659,6 +661,33 @@ static void admit(struct cycle *c, struct entry *x)
     afs_charge(e, x->wl);
 }
 
+/* Where some scan has flavors left the head is looked at again at once. Scans of several
+ * podsets may be out of step for ever, and others wait behind it: after MAX_SCANS it has none
+ * left. */
+static void limit_scans(struct queue_engine *e, const struct entry *x)
+{
+    struct queue_cq *cq = x->cq;
+
+    if (cq->judged != x->wl || cq->judged_changes != e->changes)
+        cq->scans = 0;
+    cq->has_more = wl_has_pending_flavors(x->wl) && ++cq->scans < MAX_SCANS;
+    if (!cq->has_more && wl_has_pending_flavors(x->wl))
+        x->wl->extra->progress->is_pending = false;
+    cq->judged = x->wl;
+    cq->judged_changes = e->changes;
+}
+
+/* Somebody is parked who did not try its first flavors in its last scan: it lost them to others
+ * of an earlier cycle, and they may be free. Upstream leaves it until quota is freed; here it
+ * is woken once more before the engine rests. */
+static void owe_whole_scan(struct queue_engine *e, struct queue_cq *cq)
+{
+    if (cq->owes_scan)
+        return;
+    cq->owes_scan = true;
+    vec_push(&e->retries, cq);
+}
+
 static void requeue(struct cycle *c, struct entry *x)
 {
     struct queue_engine *e = c->e;
@@ -675,10 +704,11 @@ static void requeue(struct cycle *c, struct entry *x)
     }
     if (x->as)
         keep_progress(x);
+    limit_scans(e, x);
     pending_requeue(e, x->wl, x->requeue, x->reason, c->now);
     x->is_parked = pending_is_parked(x->wl);
-    x->cq->judged = x->wl;
-    x->cq->judged_changes = e->changes;
+    if (x->is_parked && x->as && x->as->is_partial)
+        owe_whole_scan(e, x->cq);
 }
 
 enum queue_reason reason_shown(const struct queue_engine *e, enum queue_outcome outcome,
@@ -796,6 +826,7 @@ void queue_preemption_failed(struct queue_engine *e, struct str preemptor, struc
     struct queue_wl *v = wl_find(e, victim), *p = wl_find(e, preemptor);
 
     (void)now;
+    e->changes++;
     if (v && v->extra)
         v->extra->was_asked = false;
     if (p)

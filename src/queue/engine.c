@@ -140,6 +140,7 @@ void queue_free(struct queue_engine *e)
     intern_fini(&e->resources);
     vec_fini(&e->ready);
     vec_fini(&e->flushes);
+    vec_fini(&e->retries);
     vec_fini(&e->second_pass);
     vec_fini(&e->log.entries);
     arena_fini(&e->scratch);
@@ -196,8 +197,25 @@ void queue_wake(struct queue_engine *e, struct str name, struct instant now)
 {
     struct queue_cq *cq = cq_find(e, name);
 
-    if (cq)
-        pending_flush_node(e, &cq->node, now);
+    if (cq && pending_flush_node(e, &cq->node, now))
+        e->changes++;
+}
+
+/* Whole scans that are owed, once there is nothing else to do; one for a state of things. */
+static bool retry(struct queue_engine *e, struct instant now)
+{
+    size_t moved = 0;
+
+    vec_each (i, &e->retries) {
+        struct queue_cq *cq = e->retries.at[i];
+        cq->owes_scan = false;
+        if (!cq->is_active || cq->retried_changes == e->changes)
+            continue;
+        cq->retried_changes = e->changes;
+        moved += pending_flush(e, cq, now);
+    }
+    vec_clear(&e->retries);
+    return moved > 0;
 }
 
 bool queue_has_heads(struct queue_engine *e, struct instant now, struct instant *next)
@@ -214,9 +232,9 @@ bool queue_has_heads(struct queue_engine *e, struct instant now, struct instant 
     vec_each (i, &e->ready) {
         const struct queue_cq *cq = e->ready.at[i];
         const struct queue_group *top = cq->heap.at[0];
-        if (cq->is_active &&
-            (cq->judged != top->heaps[top->active].at[0] || cq->judged_changes != e->changes))
+        if (cq->is_active && (cq->has_more || cq->judged_changes != e->changes ||
+                              cq->judged != top->heaps[top->active].at[0]))
             return true;
     }
-    return false;
+    return retry(e, now);
 }

@@ -132,9 +132,14 @@ struct queue_cq {
     uint32_t ready_slot;          /* in e->ready, or UINT32_MAX */
     uint32_t scratch;             /* an index of the function that runs */
     struct queue_counter counter; /* of the running cycle */
-    /* the last head that stayed, and the engine's changes then: no need to look again */
+    /* The last head that stayed, and the engine's changes then: no need to look again, unless
+     * it has more flavors to scan; how often it was looked at since. */
     const struct queue_wl *judged;
     uint64_t judged_changes;
+    uint32_t scans;
+    bool has_more;
+    bool owes_scan;           /* to somebody parked here, over all flavors */
+    uint64_t retried_changes; /* the engine's when it last gave one */
 };
 
 struct queue_lq {
@@ -295,6 +300,7 @@ struct queue_engine {
     size_t slab_total;
     VEC(struct queue_cq *) ready;   /* cqs with active workloads */
     VEC(struct queue_cq *) flushes; /* want a flush of their trees */
+    VEC(struct queue_cq *) retries; /* of their own, once nothing else is to be done */
     uint64_t stamp;
     uint32_t n_not_ready; /* holders whose pods are not ready */
     VEC(struct queue_wl *) second_pass;
@@ -432,6 +438,8 @@ void pending_remove(struct queue_engine *e, struct queue_wl *wl);
 bool pending_is_parked(const struct queue_wl *wl);
 /* The best one, now in flight; NULL where there is none. */
 struct queue_wl *pending_pop(struct queue_engine *e, struct queue_cq *cq);
+/* Did its last scan end before the last flavor? */
+bool wl_has_pending_flavors(const struct queue_wl *wl);
 /* Backoff over? */
 bool pending_may_run(const struct queue_wl *wl, struct instant now);
 /* Parks all of the shape, remembers why; how many moved. */
@@ -514,6 +522,7 @@ struct assignment {
     enum queue_reason no_fit;
     VEC(struct queue_cause) causes;
     struct wl_progress *progress; /* to be remembered */
+    bool is_partial;              /* some scan did not begin at the first flavor */
 };
 
 /* Everything an assignment depends on. */

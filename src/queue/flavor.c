@@ -434,6 +434,7 @@ static void scan_flavors(struct scan *s)
     bool is_fungible = gate(s->in->e, QUEUE_GATE_FLAVOR_FUNGIBILITY);
     size_t n = s->group->n_flavors, start = scan_start(s), ended = 0;
 
+    s->as->is_partial |= start > 0;
     s->best_mode = POSSIBLE_NO_FIT;
     s->best_level = WORST_LEVEL;
     for (size_t i = start; i < n; i++) {

@@ -645,7 +645,7 @@ size_t pending_flush_node(struct queue_engine *e, struct quota_node *n, struct i
 
 /* ---- coming back ---- */
 
-static bool has_pending_flavors(const struct queue_wl *wl)
+bool wl_has_pending_flavors(const struct queue_wl *wl)
 {
     return wl->extra && wl->extra->progress && wl->extra->progress->is_pending;
 }
@@ -693,7 +693,7 @@ bool pending_requeue_as(struct queue_engine *e, struct queue_wl *wl, bool is_imm
     if (cq->inflight == wl)
         cq->inflight = NULL;
     if (pending_may_run(wl, now) &&
-        (is_immediate_now || cq->flush_cycle >= cq->pop_cycle || has_pending_flavors(wl))) {
+        (is_immediate_now || cq->flush_cycle >= cq->pop_cycle || wl_has_pending_flavors(wl))) {
         if (wl->state == WL_WAITING && !was_parked)
             return false;
         pending_remove(e, wl);

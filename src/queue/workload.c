@@ -42,6 +42,7 @@ void queue_delete_lq(struct queue_engine *e, struct str ns, struct str name)
 {
     struct queue_lq *lq = lq_ref(e, ns, name);
 
+    e->changes++;
     lq_detach(e, lq);
     lq->exists = false;
     lq->weight = 1;

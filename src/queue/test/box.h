@@ -4,7 +4,8 @@
  *
  * One statement between bars; everything is cpu of flavor f in namespace ns; each cq has a
  * LocalQueue lq-NAME; `w NAME CQ CPU` waits, or holds quota with `running`; `done NAME` ends
- * it; `back` is `done` and `w`, for one that was evicted; `gone CQ` deletes a ClusterQueue.
+ * it; `pods N least M` of that size each, `and CPU` a second podset; `back` is `done` and `w`,
+ * for one that was evicted; `gone CQ` deletes a ClusterQueue.
  */
 #pragma once
 
@@ -145,12 +146,21 @@ static inline void box_cq(struct box *b, struct str line)
 static inline void box_workload(struct box *b, struct str line)
 {
     struct str name = box_word(&line), cq = box_word(&line), cpu = box_word(&line);
-    struct str prio = S("0"), status = S(""), only, variant = S(""), lq;
+    struct str prio = S("0"), status = S(""), only, variant = S(""), lq, and = S("");
+    struct str pods = S("1"), least = S("null");
     int minute = (int)(b->created / 60 % 60), second = (int)(b->created % 60);
 
     lq = str_printf(&b->a, "lq-%.*s", STR_ARG(cq));
     box_option(line, "of", &lq); /* another LocalQueue */
     box_option(line, "prio", &prio);
+    box_option(line, "pods", &pods);
+    box_option(line, "least", &least);
+    if (box_option(line, "and", &and)) /* a second podset */
+        and = str_printf(
+            &b->a,
+            ",{\"name\":\"and\",\"count\":1,\"template\":{\"spec\":{\"containers\":[{"
+            "\"resources\":{\"requests\":{\"cpu\":\"%.*s\"}}}]}}}",
+            STR_ARG(and));
     if (box_flag(line, "running"))
         status = str_printf(
             &b->a,
@@ -171,11 +181,13 @@ static inline void box_workload(struct box *b, struct str line)
                        "{\"kind\":\"Workload\",\"metadata\":{\"name\":\"%.*s\",\"namespace\":"
                        "\"ns\",\"uid\":\"%.*s\",\"creationTimestamp\":"
                        "\"2025-12-31T00:%02d:%02dZ\"%.*s},\"spec\":{\"queueName\":\"%.*s\","
-                       "\"priority\":%.*s,\"podSets\":[{\"name\":\"main\",\"count\":1,"
+                       "\"priority\":%.*s,\"podSets\":[{\"name\":\"main\",\"count\":%.*s,"
+                       "\"minCount\":%.*s,"
                        "\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{"
-                       "\"requests\":{\"cpu\":\"%.*s\"}}}]}}}]}%.*s}",
+                       "\"requests\":{\"cpu\":\"%.*s\"}}}]}}}%.*s]}%.*s}",
                        STR_ARG(name), STR_ARG(name), minute, second, STR_ARG(variant),
-                       STR_ARG(lq), STR_ARG(prio), STR_ARG(cpu), STR_ARG(status)));
+                       STR_ARG(lq), STR_ARG(prio), STR_ARG(pods), STR_ARG(least), STR_ARG(cpu),
+                       STR_ARG(and), STR_ARG(status)));
     b->created++;
 }
 

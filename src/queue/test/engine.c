@@ -59,6 +59,57 @@ TEST(a_too_big_head_does_not_starve_others)
     box_close(&b);
 }
 
+/* Cycles until there is nothing to look at; what they decided, one line each. */
+static struct str until_rest(struct box *b)
+{
+    struct buf out = buf_in(&b->a, 256);
+    struct instant later;
+
+    for (int i = 0; i < 100 && queue_has_heads(b->e, NOW, &later); i++) {
+        struct str line = box_run(b);
+        buf_printf(&out, "%s%.*s", i ? "; " : "", STR_ARG(line));
+    }
+    return buf_str(&out);
+}
+
+/* Nobody waits for ever behind a head that cannot start. */
+TEST(what_fits_starts_before_the_engine_rests)
+{
+    static const struct {
+        const char *name, *box, *want;
+    } cases[] = {
+        {"behind a head whose scan goes on",
+         "flavor f|flavor g|cq q quota 4 second 1|w big q 2 and 9 prio 1|w small q 1", "big no-fit; big no-fit; small admitted; big no-fit; big no-fit"},
+        {"a smaller size on the flavor that was lost to others",
+         "flavor f|flavor g|cq a cohort c quota 0 second 0|cq b cohort c quota 4 second 0|"
+         "w w a 1 pods 4 least 1|w b1 b 2",                                            "b1 admitted, w skipped; w no-fit; w admitted"                  },
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct box b = {0};
+        test_case(cases[i].name);
+        box_open(&b);
+        box_add(&b, cases[i].box);
+        check_samez(until_rest(&b), cases[i].want);
+        box_close(&b);
+    }
+}
+
+TEST(an_eviction_that_could_not_be_written_is_asked_again)
+{
+    scoped(box_close) struct box b = {0};
+    struct instant later;
+
+    box_open(&b);
+    box_add(&b, "flavor f|cq q quota 1 within LowerPriority|w v q 1 running|w p q 1 prio 5");
+    check_samez(until_rest(&b), "p preempting v");
+    queue_preemption_failed(b.e, S("ns/p"), S("ns/v"), NOW);
+    check(queue_has_heads(b.e, NOW, &later));
+    struct queue_plan plan = queue_cycle(b.e, &b.a, NOW);
+    check_int(plan.len, 1);
+    check(!plan.at[0].victims[0].is_under_way);
+}
+
 TEST(a_more_favorable_variant_replaces_the_other)
 {
     struct box b = {.config.gates =
