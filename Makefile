@@ -7,7 +7,8 @@ EXECUTIONS ?= 100000000
 export BUILD
 
 .PHONY: all deps check check-quick check-format check-rooms check-unit check-e2e check-conformance \
-	check-san check-clang check-fuzz check-fuzz-cel check-crash check-mutants bench bench-kueue hooks format install clean help
+	check-san check-clang check-fuzz check-fuzz-cel check-crash check-campaign check-mutants bench \
+	bench-kueue hooks format install clean help
 
 all: $(BUILD)/build.ninja ## build everything; the program is build/berth
 	@ninja -C $(BUILD)
@@ -65,6 +66,9 @@ check-fuzz-cel: $(BUILD)/build.ninja ## expressions of chance, EXECUTIONS=100000
 
 check-crash: all ## kill -9 under load, 200 rounds
 	@ROUNDS=200 E2E_TIMEOUT=3600 scripts/check-e2e t/*crash*.t
+
+check-campaign: all ## a million random worlds of queues against the slow model (about 20 minutes)
+	@QUEUE_ROUNDS=250000 nice -n 19 $(BUILD)/src/test-queue-random
 
 check-mutants: all ## planted one-line faults; each must turn a test red
 	@scripts/check-mutants
