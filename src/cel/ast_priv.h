@@ -96,6 +96,8 @@ struct report {
 void issue_report(struct report *r, uint32_t pos, const char *format, ...) like_printf(3, 4);
 /* Sorts by place and makes lines and columns. */
 void issue_done(struct report *r);
+/* Line and column of a byte, from 1; columns in code points. */
+void text_place(struct str text, uint32_t pos, int *line, int *column);
 
 /* Parses and expands macros. Never NULL; issues are in `r`. */
 struct node *ast_parse(struct arena *a, const struct cel_env *env, struct str text,

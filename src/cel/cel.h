@@ -147,6 +147,7 @@ struct cel_value cel_eval(const struct cel_program *p, struct cel_run *run);
 
 /* Why is it so? The sub-expressions that decided the result, outermost first. */
 struct cel_reason {
+    int line, column;       /* where it begins, as in an issue */
     struct str text;        /* of the sub-expression, as written */
     struct cel_value value; /* what it came to */
     struct str left, right; /* of a comparison: its sides' values as text */

@@ -1,7 +1,7 @@
 /* explain.c - which parts of an expression made it what it is
  *
  * The evaluation is traced: the last value of each operation that yields a bool or an error is
- * kept, then the tree is walked from the top along what decided. Also the batch over columns.
+ * kept, then the tree is walked from the top along what decided.
  */
 #include "cel/trace_priv.h"
 
@@ -63,6 +63,7 @@ static void add(struct explainer *e, const struct op *op, struct cel_value v)
 
     if (e->out->list.len >= MAX_REASONS)
         return;
+    text_place(e->p->text, op->from, &r.line, &r.column);
     if (op->n == 2 && ((op->code >= OP_EQ && op->code <= OP_IN) || op->code == OP_SLOT_CMP)) {
         r.left = side(e, &op->args[0]);
         r.right = side(e, &op->args[1]);
@@ -73,11 +74,56 @@ static void add(struct explainer *e, const struct op *op, struct cel_value v)
     vec_push_in(e->arena, &e->out->list, r);
 }
 
+static void walk(struct explainer *e, const struct op *op);
+
+/* Goes down where the part failed; false: it did not. */
+static bool walk_failed(struct explainer *e, const struct op *part)
+{
+    const struct cel_value *v = part ? value_of(e->trace, part) : NULL;
+
+    if (!v || v->kind != CEL_ERROR)
+        return false;
+    walk(e, part);
+    return true;
+}
+
+static uint32_t count_operands(const struct op *op)
+{
+    switch ((enum op_code)op->code) {
+    case OP_NEG:
+        return 1;
+    case OP_OR_ELSE:
+        return 2;
+    case OP_MAP:
+        return 2 * op->n;
+    case OP_LIST:
+    case OP_MESSAGE:
+        return op->n;
+    default:
+        return op->code >= OP_EQ && op->code <= OP_CALL ? op->n : 0;
+    }
+}
+
+/* The parts an operation's error came from; false: it is its own. */
+static bool walk_error(struct explainer *e, const struct op *op)
+{
+    uint32_t n = count_operands(op);
+    bool is_part = false;
+
+    if (op->code == OP_BLOCK)
+        return walk_failed(e, op->block->body);
+    if (op->code == OP_FOLD)
+        return walk_failed(e, op->fold->range) || walk_failed(e, op->fold->pred) ||
+               walk_failed(e, op->fold->body);
+    for (uint32_t i = 0; i < n; i++)
+        is_part |= walk_failed(e, &op->args[i]);
+    return is_part;
+}
+
 /* Goes down to what decided op's value. */
 static void walk(struct explainer *e, const struct op *op)
 {
     const struct cel_value *v = value_of(e->trace, op), *part;
-    bool is_leaf = true;
 
     if (!v)
         return;
@@ -102,19 +148,9 @@ static void walk(struct explainer *e, const struct op *op)
             walk(e, &op->args[part->b ? 1 : 2]);
         return;
     default:
-        break;
+        if (v->kind != CEL_ERROR || !walk_error(e, op))
+            add(e, op, *v);
     }
-    if (v->kind == CEL_ERROR) { /* the operand that failed, if one did */
-        for (uint32_t i = 0; op->code >= OP_EQ && op->code <= OP_CALL && i < op->n; i++) {
-            part = value_of(e->trace, &op->args[i]);
-            if (part && part->kind == CEL_ERROR) {
-                walk(e, &op->args[i]);
-                is_leaf = false;
-            }
-        }
-    }
-    if (is_leaf)
-        add(e, op, *v);
 }
 
 struct cel_value cel_explain(const struct cel_program *p, struct cel_run *run,

@@ -21,17 +21,16 @@ void issue_report(struct report *r, uint32_t pos, const char *format, ...)
     vec_push_in(r->arena, &r->at, pos);
 }
 
-/* Line and column of a byte, from 1. */
-static void place(struct str text, uint32_t pos, struct cel_issue *out)
+void text_place(struct str text, uint32_t pos, int *line, int *column)
 {
     size_t i = 0;
 
-    out->line = out->column = 1;
+    *line = *column = 1;
     while (i < pos && i < text.len) {
         bool is_end = text.at[i] == '\n';
         str_rune(text, &i);
-        out->column = is_end ? 1 : out->column + 1;
-        out->line += is_end;
+        *column = is_end ? 1 : *column + 1;
+        *line += is_end;
     }
 }
 
@@ -45,7 +44,7 @@ void issue_done(struct report *r)
     struct cel_issues *out = r->out;
 
     vec_each (i, &r->at)
-        place(r->text, r->at.at[i], &out->list.at[i]);
+        text_place(r->text, r->at.at[i], &out->list.at[i].line, &out->list.at[i].column);
     vec_sort(&out->list, issue_cmp);
     if (r->n_lost) {
         struct cel_issue more = {

@@ -32,6 +32,8 @@ static const struct {
     {"language",  CEL_ENV_LANGUAGE },
 };
 
+#define MAX_KNOWN 16 /* variables that an environment has of its own */
+
 struct variables {
     struct json_obj members;
 };
@@ -100,17 +102,19 @@ static int make_env(struct cli_args *args, struct cel_env **out, enum cel_env_ki
     return 0;
 }
 
-/* Declares all variables as dyn, in the order of their values. */
-static const struct cel_value *declare(struct cli_args *args, struct cel_env *env,
-                                       const struct variables *v)
+/* Their values by index: those the environment knows have its types, others are dyn. */
+static const struct cel_value *bind(struct cli_args *args, struct cel_env *env,
+                                    const struct variables *v)
 {
     size_t n = v->members.members.len;
-    struct cel_value *values = arena_array(args->arena, struct cel_value, n + 1);
+    struct cel_value *values = arena_array(args->arena, struct cel_value, n + MAX_KNOWN);
 
     for (size_t i = 0; i < n; i++) {
         const struct json_member *m = &v->members.members.at[i];
-        cel_env_var(env, m->name, &cel_type_dyn, 0, 0);
-        values[i] = cel_of_json(&m->value);
+        int index = cel_env_index(env, m->name);
+        if (index < 0)
+            index = cel_env_var(env, m->name, &cel_type_dyn, 0, 0);
+        values[index] = cel_of_json(&m->value);
     }
     return values;
 }
@@ -145,11 +149,37 @@ static void print_reasons(struct cli_args *args, const struct cel_reasons *reaso
     }
 }
 
-static int evaluate(struct cli_args *args, const struct cel_program *p, struct cel_run *run)
+/* The error with each place that it came from, a caret below; {NULL} where there is none, as
+ * for limits. */
+static struct str error_text(struct cli_args *args, const struct cel_reasons *reasons,
+                             struct str text)
+{
+    struct cel_issues issues = {.arena = args->arena};
+
+    vec_each (i, &reasons->list) {
+        const struct cel_reason *r = &reasons->list.at[i];
+        struct cel_issue issue = {r->line, r->column, cel_error_text(args->arena, r->value)};
+        if (r->value.kind == CEL_ERROR)
+            vec_push_in(args->arena, &issues.list, issue);
+    }
+    return issues.list.len ? cel_issues_text(args->arena, &issues, text) : str_of(NULL, 0);
+}
+
+static int fail(struct cli_args *args, const struct cel_reasons *reasons, struct str text,
+                struct cel_value v)
+{
+    struct str s = error_text(args, reasons, text);
+
+    if (s.at)
+        return cli_fail(args, "\n%.*s", STR_ARG(s));
+    return cli_fail(args, "%.*s", STR_ARG(cel_show(args->arena, v)));
+}
+
+static int evaluate(struct cli_args *args, const struct cel_program *p, struct str text,
+                    struct cel_run *run)
 {
     struct cel_reasons reasons = {0};
-    struct cel_value v =
-        cli_has(args, "explain") ? cel_explain(p, run, &reasons) : cel_eval(p, run);
+    struct cel_value v = cel_explain(p, run, &reasons);
     bool is_value = v.kind != CEL_ERROR && v.kind != CEL_UNKNOWN;
 
     if (cli_has(args, "quiet"))
@@ -162,8 +192,9 @@ static int evaluate(struct cli_args *args, const struct cel_program *p, struct c
         printf("type      %.*s\ncost      %" PRIu64 "\nestimate  %" PRIu64 " to %" PRIu64 "\n",
                STR_ARG(type), run->cost, r.min, r.max);
     }
-    print_reasons(args, &reasons);
-    return is_value ? 0 : cli_fail(args, "%.*s", STR_ARG(cel_show(args->arena, v)));
+    if (cli_has(args, "explain"))
+        print_reasons(args, &reasons);
+    return is_value ? 0 : fail(args, &reasons, text, v);
 }
 
 static int run_cel(struct cli_args *args)
@@ -184,10 +215,10 @@ static int run_cel(struct cli_args *args)
     if (kind == CEL_ENV_DEVICE || kind == CEL_ENV_NAMED)
         run.device = device_of(args, kind, &v);
     else
-        run.vars = declare(args, env, &v);
+        run.vars = bind(args, env, &v);
     struct cel_program *p = cel_compile(env, text, NULL, &issues);
     if (p)
-        rc = evaluate(args, p, &run);
+        rc = evaluate(args, p, text, &run);
     else
         rc = cli_fail(args, "\n%.*s", STR_ARG(cel_issues_text(args->arena, &issues, text)));
     cel_program_free(p);
