@@ -130,6 +130,27 @@ events() {
 		'jsonpath={range .items[*]}{.type} {.reason} {.message}{"\n"}{end}'
 }
 
+# queued NAME QUEUE CPU SECONDS [CLASS] - a Job for hollow nodes, whose pod runs that long
+queued() {
+	cat <<-END
+	apiVersion: batch/v1
+	kind: Job
+	metadata:
+	  name: $1
+	  labels: {kueue.x-k8s.io/queue-name: $2${5:+, kueue.x-k8s.io/priority-class: $5}}
+	spec:
+	  template:
+	    metadata: {annotations: {berth.dev/run-for: ${4}s}}
+	    spec:
+	      restartPolicy: Never
+	      containers:
+	      - name: main
+	        image: hollow
+	        command: ["true"]
+	        resources: {requests: {cpu: "$3"}}
+	END
+}
+
 test_expect_success() {
 	test_count=$((test_count + 1))
 	if (set -e; eval "$2") >"$work/log" 2>&1 </dev/null; then

@@ -267,7 +267,7 @@ struct api_error api_error_of(struct arena *a, const struct err *err,
     case ERR_FORBIDDEN:
         return api_error_forbidden(a, subject, why);
     case ERR_NOT_FOUND:
-        return api_error_not_found(a, subject);
+        return subject.name.len ? api_error_not_found(a, subject) : plain(404, "NotFound", why);
     case ERR_METHOD:
         return api_error_method();
     case ERR_EXISTS:

@@ -203,16 +203,22 @@ static void answer_metrics(void *ctx, struct http_request *q,
     http_respond_buf(q, 200, headers, countof(headers), &out);
 }
 
+static void answer_json(struct http_request *q, const struct json *v)
+{
+    static const struct http_header type = {S_INIT("content-type"), S_INIT("application/json")};
+
+    http_respond(q, 200, &type, 1, json_text(q->arena, v));
+}
+
 /* GET .../workloads/NAME/why: the engine's own record. */
 static void answer_why(void *ctx, struct http_request *q, const struct server_about *about)
 {
-    static const struct http_header type = {S_INIT("content-type"), S_INIT("application/json")};
     struct up *u = ctx;
     struct json why;
     struct err err;
 
     if (controllers_why(u->controllers, q->arena, about->ns, about->name, &why)) {
-        http_respond(q, 200, &type, 1, json_text(q->arena, &why));
+        answer_json(q, &why);
         return;
     }
     err_set(&err, ERR_NOT_FOUND, "the queues do not know workload '%.*s'",
@@ -220,8 +226,24 @@ static void answer_why(void *ctx, struct http_request *q, const struct server_ab
     server_refuse(q, &err);
 }
 
+/* GET .../localqueues/NAME/quota, clusterqueues/NAME/quota, cohorts/NAME/quota. */
+static void answer_quota(void *ctx, struct http_request *q, const struct server_about *about)
+{
+    struct up *u = ctx;
+    struct json quota;
+    struct err err;
+
+    if (controllers_quota(u->controllers, q->arena, about->ns, about->name, &quota)) {
+        answer_json(q, &quota);
+        return;
+    }
+    err_set(&err, ERR_NOT_FOUND, "no quota is known of '%.*s'", STR_ARG(about->name));
+    server_refuse(q, &err);
+}
+
 static int start_controllers(struct up *u)
 {
+    static const char *const with_quota[] = {"localqueues", "clusterqueues", "cohorts"};
     struct controllers_config config = {.names = str_from(cli_value(u->args, "controllers")),
                                         .job_backoff_first = u->job_backoff};
 
@@ -237,6 +259,12 @@ static int start_controllers(struct up *u)
                                                    .subresource = S("why"),
                                                    .handle = answer_why,
                                                    .ctx = u});
+    for (size_t i = 0; i < countof(with_quota); i++)
+        server_mount(u->server, &(struct server_mount){.group = S("kueue.x-k8s.io"),
+                                                       .plural = str_from(with_quota[i]),
+                                                       .subresource = S("quota"),
+                                                       .handle = answer_quota,
+                                                       .ctx = u});
     return 0;
 }
 

@@ -51,19 +51,52 @@ static int print_json(struct session *s, const struct job_report *r, struct str 
     return 0;
 }
 
+/* Those who hold what is short, and why nobody of them has to go. */
+static void print_spared(const struct json *record)
+{
+    static const struct {
+        const char *code, *text;
+    } rows[] = {
+        {"Eligible",         "could be evicted for it, but that frees too little"      },
+        {"PolicyNever",      "may not be evicted for it: the queue's policy takes none"},
+        {"PriorityNotLower", "may not be evicted for it: their priority is not lower"  },
+        {"WithinNominal",    "may not be evicted for it: their queue uses only its own"},
+    };
+    const struct json *counts = json_getz(record, "spared");
+    bool is_first = true;
+
+    for (size_t i = 0; i < countof(rows); i++) {
+        int64_t n = json_i64(json_get(counts, str_from(rows[i].code)), 0);
+        if (n == 0)
+            continue;
+        printf("%-10s %" PRId64 " %s\n", is_first ? "held by" : "", n, rows[i].text);
+        is_first = false;
+    }
+}
+
+static void print_causes(const struct json *causes)
+{
+    json_each (i, causes) {
+        const struct json *c = json_at(causes, i);
+        print_line(i ? "" : "because", json_str(json_getz(c, "text")));
+        print_line("", json_str(json_getz(c, "numbers")));
+    }
+}
+
 static void print_record(struct session *s, const struct json *record)
 {
-    const struct json *causes = json_getz(record, "causes");
     const struct json *changes = json_getz(record, "changes");
 
-    json_each (i, causes)
-        print_line(i ? "" : "because", json_str(json_getz(json_at(causes, i), "text")));
+    print_causes(json_getz(record, "causes"));
+    print_spared(record);
     if (json_getz(record, "position"))
         print_line("place", str_printf(s->arena, "%" PRId64 " in ClusterQueue %.*s",
                                        json_i64(json_getz(record, "position"), 0),
                                        STR_ARG(json_str(json_getz(record, "clusterQueue")))));
     json_each (i, changes)
         print_line(i ? "" : "would help", json_str(json_getz(json_at(changes, i), "text")));
+    if (json_len(changes))
+        print_line("", S("(each was tried just now; none reserves anything)"));
 }
 
 static int why_job(struct session *s, const struct client_target *t, bool is_json)
@@ -108,6 +141,8 @@ static int why_object(struct session *s, const struct client_target *t)
     if (json_len(list) == 0)
         printf("%.*s says nothing of itself\n",
                STR_ARG(session_display(s->arena, t->kind, t->name)));
+    if (t->kind == &kind_kueue_workload)
+        print_record(s, record_of(s, tree));
     object_unref(answer.object);
     return 0;
 }

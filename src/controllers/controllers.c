@@ -92,6 +92,15 @@ void controllers_free(struct controllers *cs)
     free(cs);
 }
 
+/* The state of the queues; NULL where they are off. */
+static void *queues_of(struct controllers *cs)
+{
+    for (size_t i = 0; i < controller_n_rows; i++)
+        if (controller_rows[i].start == kueue_start)
+            return cs->states[i];
+    return NULL;
+}
+
 void controllers_metrics(struct controllers *cs, struct buf *out)
 {
     for (size_t i = 0; i < controller_n_rows; i++) {
@@ -103,9 +112,15 @@ void controllers_metrics(struct controllers *cs, struct buf *out)
 bool controllers_why(struct controllers *cs, struct arena *a, struct str ns, struct str name,
                      struct json *out)
 {
-    for (size_t i = 0; i < controller_n_rows; i++) {
-        if (cs->states[i] && controller_rows[i].start == kueue_start)
-            return kueue_why(cs->states[i], a, ns, name, out);
-    }
-    return false;
+    void *queues = queues_of(cs);
+
+    return queues && kueue_why(queues, a, ns, name, out);
+}
+
+bool controllers_quota(struct controllers *cs, struct arena *a, struct str ns, struct str name,
+                       struct json *out)
+{
+    void *queues = queues_of(cs);
+
+    return queues && kueue_ledger(queues, a, ns, name, out);
 }

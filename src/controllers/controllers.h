@@ -29,6 +29,11 @@ void controllers_metrics(struct controllers *cs, struct buf *out);
 bool controllers_why(struct controllers *cs, struct arena *a, struct str ns, struct str name,
                      struct json *out);
 
+/* The tree of quotas (quota.h) in which the LocalQueue, or with `ns` "" the ClusterQueue or
+ * Cohort, of that name stands. False: there is none, or the queues are off. */
+bool controllers_quota(struct controllers *cs, struct arena *a, struct str ns, struct str name,
+                       struct json *out);
+
 /* The rows, for help and discovery. */
 struct controller_row {
     const char *name;

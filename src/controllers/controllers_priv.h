@@ -25,6 +25,8 @@ void *kueue_start(struct control *c);
 void kueue_free(void *state);
 void kueue_metrics(void *state, struct buf *out);
 bool kueue_why(void *state, struct arena *a, struct str ns, struct str name, struct json *out);
+bool kueue_ledger(void *state, struct arena *a, struct str ns, struct str name,
+                  struct json *out);
 /* Parts of the one above. */
 void *job_workload_start(struct control *c);
 void job_workload_free(void *state);

@@ -3,9 +3,11 @@
 
 #include "controllers/admit.h"
 #include "controllers/metrics.h"
+#include "controllers/quota.h"
 #include "controllers/why.h"
 #include "controllers/workload.h"
 #include "io/io.h"
+#include "queue/queue.h"
 
 struct kueue {
     struct control *control;
@@ -53,4 +55,15 @@ bool kueue_why(void *state, struct arena *a, struct str ns, struct str name, str
     struct kueue *k = state;
 
     return why_json(admit_engine(k->admit), a, ns, name, io_now(control_io(k->control)), out);
+}
+
+bool kueue_ledger(void *state, struct arena *a, struct str ns, struct str name,
+                  struct json *out)
+{
+    struct kueue *k = state;
+    struct queue_engine *e = admit_engine(k->admit);
+    struct str lq = str_printf(a, "%.*s/%.*s", STR_ARG(ns), STR_ARG(name));
+    struct str of = ns.len ? queue_lq_target(e, lq) : name;
+
+    return of.len && quota_json(e, a, of, out);
 }

@@ -1,6 +1,7 @@
 /* why.c - the engine's answer to "why does it wait, and what would change that", as JSON */
 #include "controllers/why.h"
 
+#include "api/resource_list.h"
 #include "queue/queue.h"
 
 static void add_text(struct json_obj *o, const char *name, struct str value)
@@ -15,21 +16,48 @@ static void add_number(struct json_obj *o, const char *name, int64_t value)
         obj_set(o, str_from(name), json_of_i64(value));
 }
 
+static bool is_of_quota(const struct queue_cause *c)
+{
+    return c->code == CAUSE_SHORT || c->code == CAUSE_OVER_CAPACITY;
+}
+
+/* What is short, in numbers: who owns the limit, and how far it is used. */
+static struct str numbers(struct arena *a, const struct queue_cause *c)
+{
+    if (!is_of_quota(c))
+        return S("");
+    struct str asked = resource_units_text(a, c->resource, amount_add(c->before, c->asked));
+    struct str used = resource_units_text(a, c->resource, c->used);
+    struct str limit = c->limit == AMOUNT_UNLIMITED
+                           ? S("any amount")
+                           : resource_units_text(a, c->resource, c->limit);
+    if (c->code == CAUSE_OVER_CAPACITY)
+        return str_printf(a, "%.*s asked, '%.*s' can have %.*s at most, borrowing included",
+                          STR_ARG(asked), STR_ARG(c->owner), STR_ARG(limit));
+    return str_printf(a, "%.*s asked, %.*s free; '%.*s' uses %.*s and can have %.*s at most",
+                      STR_ARG(asked),
+                      STR_ARG(resource_units_text(a, c->resource, c->available)),
+                      STR_ARG(c->owner), STR_ARG(used), STR_ARG(limit));
+}
+
 static struct json cause_json(struct arena *a, const struct queue_cause *c)
 {
     struct json_obj o = obj_in(a);
 
     add_text(&o, "code", queue_cause_name(c->code));
     add_text(&o, "text", queue_cause_text(a, c));
+    add_text(&o, "numbers", numbers(a, c));
     add_text(&o, "podSet", c->podset);
     add_text(&o, "flavor", c->flavor);
     add_text(&o, "resource", c->resource);
     add_text(&o, "owner", c->owner);
-    add_number(&o, "asked", c->asked);
-    add_number(&o, "used", c->used);
-    add_number(&o, "limit", c->limit);
-    add_number(&o, "available", c->available);
-    add_number(&o, "shortBy", c->short_by);
+    if (is_of_quota(c)) {
+        obj_setz(&o, "asked", json_of_i64(c->asked));
+        obj_setz(&o, "used", json_of_i64(c->used));
+        obj_setz(&o, "limit", json_of_i64(c->limit));
+        obj_setz(&o, "available", json_of_i64(c->available));
+        obj_setz(&o, "shortBy", json_of_i64(c->short_by));
+    }
     return obj_done(&o);
 }
 

@@ -2,10 +2,10 @@
  *
  *     {"clusterQueue", "localQueue", "holdsQuota", "waiting", "parked", "position", "behind",
  *      "reason", "message",
- *      "causes":     [{"code", "text", "podSet", "flavor", "resource", "owner", "asked",
- * "used", "limit", "available", "shortBy"}], "candidates": [{"workload", "clusterQueue",
- * "priority", "spared"}], "spared":     {CODE: how many}, "changes":    [{"text", "podSet",
- * "flavor", "resource", "queue", "from", "to", "evicts"}]}
+ *      "causes":     [{"code", "text", "numbers", "podSet", "flavor", "resource", "owner",
+ * "asked", "used", "limit", "available", "shortBy"}], "candidates": [{"workload",
+ * "clusterQueue", "priority", "spared"}], "spared":     {CODE: how many}, "changes": [{"text",
+ * "podSet", "flavor", "resource", "queue", "from", "to", "evicts"}]}
  *
  * Fields that say nothing are left out. Codes are stable (queue.h); texts are for people.
  * Amounts count as the engine does: cpu in thousandths, all else in units.

@@ -28,12 +28,14 @@ static int by_name(struct quota_node *const *a, struct quota_node *const *b)
 static struct queue_ledger_line line_of(struct ledger *l, struct quota_node *n,
                                         const struct quota_cell *c, uint32_t depth)
 {
-    int64_t from_below = 0;
+    int64_t from_below = 0, lent = 0;
 
     vec_each (i, &n->children) {
         const struct quota_cell *x = quota_cell(n->children.at[i], c->fr);
-        if (x)
-            from_below = amount_add(from_below, amount_sub(x->subtree, x->local));
+        if (!x)
+            continue;
+        from_below = amount_add(from_below, amount_sub(x->subtree, x->local));
+        lent = amount_add(lent, MAX((int64_t)0, amount_sub(x->usage, x->subtree)));
     }
     return (struct queue_ledger_line){
         .name = node_name(n),
@@ -47,6 +49,7 @@ static struct queue_ledger_line line_of(struct ledger *l, struct quota_node *n,
         .borrowed = MAX((int64_t)0, amount_sub(c->usage, c->subtree)),
         .used = c->usage,
         .idle = MAX((int64_t)0, amount_sub(c->subtree, c->usage)),
+        .lent = lent,
         .kept = n->parent ? c->local : c->subtree,
         .available = MAX((int64_t)0, quota_available(n, c->fr)),
     };
@@ -67,22 +70,34 @@ static void add_node(struct ledger *l, struct quota_node *n, uint32_t depth)
         add_node(l, children.at[i], depth + 1);
 }
 
+typedef VEC(struct quota_node *) node_list;
+
+static void add_root(struct arena *a, node_list *roots, struct quota_node *n)
+{
+    struct quota_node *root = quota_root(n);
+
+    vec_each (i, roots)
+        if (roots->at[i] == root)
+            return;
+    if (root)
+        vec_push_in(a, roots, root);
+}
+
 size_t queue_ledger(struct queue_engine *e, struct arena *a, struct str name,
                     const struct queue_ledger_line **out)
 {
     struct ledger l = {.e = e, .a = a};
-    VEC(struct quota_node *) roots = {0};
+    node_list roots = {0};
 
     map_each (i, &e->cohorts) {
         struct quota_node *n = &(*map_at(&e->cohorts, i))->node;
-        if (!n->parent && (!name.len || str_eq(node_name(n), name)))
-            vec_push_in(a, &roots, n);
+        if (name.len ? str_eq(node_name(n), name) : !n->parent)
+            add_root(a, &roots, n);
     }
     map_each (i, &e->cqs) {
         struct queue_cq *cq = *map_at(&e->cqs, i);
-        struct quota_node *root = quota_root(&cq->node);
-        if (cq->exists && root && (str_eq(cq->name, name) || (!name.len && root == &cq->node)))
-            vec_push_in(a, &roots, root);
+        if (cq->exists && (name.len ? str_eq(cq->name, name) : !cq->node.parent))
+            add_root(a, &roots, &cq->node);
     }
     if (roots.len > 1)
         vec_sort(&roots, by_name);

@@ -614,11 +614,12 @@ struct queue_ledger_line {
     uint32_t depth; /* 0: a root */
     bool is_queue;
     int64_t nominal, from_below, borrowed, used, idle;
+    int64_t lent;      /* of a cohort: what its children borrowed, together */
     int64_t kept;      /* never lent upwards */
     int64_t available; /* could still be used, borrowing included */
 };
-/* The tree of a ClusterQueue or under a root cohort, or with "" all of them: parents before
- * children, by name. */
+/* The whole tree in which a ClusterQueue or a Cohort of that name stands, or with "" all of
+ * them: parents before children, by name. */
 size_t queue_ledger(struct queue_engine *e, struct arena *a, struct str name,
                     const struct queue_ledger_line **out);
 struct str queue_ledger_text(struct arena *a, const struct queue_ledger_line *line);

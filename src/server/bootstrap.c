@@ -76,23 +76,24 @@ static const struct {
 } rules[] = {
     {"",
      "pods pods/log pods/status configmaps events limitranges persistentvolumeclaims "
-     "podtemplates resourcequotas serviceaccounts services namespaces",         {READ, READ, READ}                },
-    {"",                          "secrets",                                    {0, READ, READ}                   },
+     "podtemplates resourcequotas serviceaccounts services namespaces", {READ, READ, READ}                },
+    {"",                          "secrets",                            {0, READ, READ}                   },
     {"",
      "pods configmaps secrets persistentvolumeclaims podtemplates serviceaccounts services "
-     "pods/eviction",                                                           {0, WRITE, WRITE}                 },
-    {"",                          "events",                                     {0, POST, POST}                   },
-    {"batch",                     "*",                                          {READ, READ | WRITE, READ | WRITE}},
+     "pods/eviction",                                                   {0, WRITE, WRITE}                 },
+    {"",                          "events",                             {0, POST, POST}                   },
+    {"batch",                     "*",                                  {READ, READ | WRITE, READ | WRITE}},
     {"kueue.x-k8s.io",
-     "workloads workloads/status workloads/why localqueues localqueues/status", {READ, READ, READ}                },
-    {"kueue.x-k8s.io",            "workloads",                                  {0, WRITE, WRITE}                 },
-    {"kueue.x-k8s.io",            "localqueues",                                {0, 0, WRITE}                     },
-    {"visibility.kueue.x-k8s.io", "*",                                          {READ, READ, READ}                },
+     "workloads workloads/status workloads/why localqueues localqueues/status "
+     "localqueues/quota",                                               {READ, READ, READ}                },
+    {"kueue.x-k8s.io",            "workloads",                          {0, WRITE, WRITE}                 },
+    {"kueue.x-k8s.io",            "localqueues",                        {0, 0, WRITE}                     },
+    {"visibility.kueue.x-k8s.io", "*",                                  {READ, READ, READ}                },
     {"resource.k8s.io",
-     "resourceclaims resourceclaimtemplates",                                   {READ, READ | WRITE, READ | WRITE}},
-    {"coordination.k8s.io",       "leases",                                     {0, READ | WRITE, READ | WRITE}   },
-    {"events.k8s.io",             "events",                                     {READ, READ, READ}                },
-    {"rbac.authorization.k8s.io", "roles rolebindings",                         {0, 0, READ | WRITE}              },
+     "resourceclaims resourceclaimtemplates",                           {READ, READ | WRITE, READ | WRITE}},
+    {"coordination.k8s.io",       "leases",                             {0, READ | WRITE, READ | WRITE}   },
+    {"events.k8s.io",             "events",                             {READ, READ, READ}                },
+    {"rbac.authorization.k8s.io", "roles rolebindings",                 {0, 0, READ | WRITE}              },
 };
 
 static void add_words(struct json_arr *out, const char *words)
