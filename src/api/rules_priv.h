@@ -38,6 +38,10 @@ schema_check_fn event_check, events_event_check, limit_range_check, limit_range_
 schema_check_fn admission_policy_binding_check, admission_policy_check, role_binding_check,
     role_check;
 
+/* device_claim_check.c, device_slice_check.c */
+schema_check_fn dra_device_class_check, dra_resource_claim_check,
+    dra_resource_claim_template_check, dra_resource_slice_check;
+
 /* crd_check.c */
 schema_check_fn crd_check;
 api_prepare_fn crd_prepare;

@@ -394,3 +394,11 @@ void kind_validate(struct field_errors *e, const struct kind *k, const struct js
         return; /* upstream asks webhooks only about what the schema lets pass */
     call_check(&c, k->check, true, NULL, v, old);
 }
+
+void kind_check(struct field_errors *e, const struct kind *k, const struct json *v,
+                const struct json *old)
+{
+    struct check c = {.e = e, .kind = k, .root = v, .old_root = old};
+
+    call_check(&c, k->check, true, NULL, v, old);
+}

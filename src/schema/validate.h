@@ -22,3 +22,6 @@ void schema_validate(struct field_errors *e, const struct schema *s, int style,
                      const struct json *old);
 void kind_validate(struct field_errors *e, const struct kind *k, const struct json *v,
                    const struct json *old);
+/* Only the rules of the function that the kind names, if any. */
+void kind_check(struct field_errors *e, const struct kind *k, const struct json *v,
+                const struct json *old);

@@ -320,12 +320,25 @@ static void drop_repeated(struct field_errors *e, size_t n_meta)
     }
 }
 
+/* A version without rules of its own is judged by those of the version that is stored, as
+ * upstream judges all versions in one form. */
+static void check_as_stored(struct write *w)
+{
+    const struct kind *k = w->kind, *stored = k->storage;
+
+    if (stored == k || k->check || !stored->check || w->errors.list.len)
+        return;
+    kind_check(&w->errors, stored, tree_as_kind(w->arena, w->tree, k, stored),
+               w->old ? tree_as_kind(w->arena, w->old, k, stored) : NULL);
+}
+
 static int validate(struct write *w)
 {
     w->errors = field_errors_in(w->arena);
     meta_validate(w);
     size_t n_meta = w->errors.list.len;
     kind_validate(&w->errors, w->kind, w->tree, w->old);
+    check_as_stored(w);
     drop_repeated(&w->errors, n_meta);
     if (w->errors.list.len)
         return fail_invalid(w->r, w->name, &w->errors);
