@@ -15,7 +15,7 @@ device:
 END
 
 test_expect_success 'the value of an expression' '
-	{ berth cel "1 + 2 * 3")" = 7 &&
+	test "$(berth cel "1 + 2 * 3")" = 7 &&
 	test "$(berth cel "[1, 2, 3].map(x, x * x)")" = "[1, 4, 9]"
 '
 
@@ -78,7 +78,7 @@ test_expect_success 'in scripts only the status counts' '
 '
 
 test_expect_success 'words that are wrong are named' '
-	test "$(berth cel --env nowhere 1 2>err || test $? = 2; } && grep "no environment .nowhere." err &&
+	{ berth cel --env nowhere 1 2>err || test $? = 2; } && grep "no environment .nowhere." err &&
 	{ berth cel -v x 1 2>err || test $? = 2; } && grep "no NAME=VALUE" err &&
 	{ berth cel 2>err || test $? = 2; } && grep "argument is missing" err
 '
