@@ -390,9 +390,13 @@ void job_check_create(struct field_errors *e, const struct json *job)
 void job_check_update(struct field_errors *e, uint32_t options, const struct json *job,
                       const struct json *old)
 {
+    const struct json *spec = json_getz(job, "spec"), *was = json_getz(old, "spec");
+
+    if (json_is_shared(spec, was))
+        return; /* judged when it was stored; the name stays */
     check_pod_names(e, job);
     check_selector(e, job);
-    job_check_fixed(e, options, json_getz(job, "spec"), json_getz(old, "spec"));
+    job_check_fixed(e, options, spec, was);
 }
 
 /* ---- by the names that the tables use ---- */
@@ -400,6 +404,19 @@ void job_check_update(struct field_errors *e, uint32_t options, const struct jso
 void job_spec_check(const struct schema_at *at)
 {
     job_check_spec(at->errors, at->path, at->v);
+}
+
+/* Has nothing changed of what Kueue's rules read? */
+static bool is_same_request(const struct json *job, const struct json *old)
+{
+    static const struct str names[] = {S_INIT("labels"), S_INIT("annotations"),
+                                       S_INIT("ownerReferences")};
+    const struct json *meta = json_getz(job, "metadata"), *was = json_getz(old, "metadata");
+    bool is_same = old && json_is_shared(json_getz(job, "spec"), json_getz(old, "spec"));
+
+    for (size_t i = 0; i < countof(names); i++)
+        is_same &= json_eq(json_get(meta, names[i]), json_get(was, names[i]));
+    return is_same;
 }
 
 void job_check(const struct schema_at *at)
@@ -414,7 +431,8 @@ void job_check(const struct schema_at *at)
     } else {
         job_check_create(at->errors, at->v);
     }
-    /* Kueue's webhook comes after the server's own rules, and only where they hold. */
-    if (at->errors->list.len == 0)
+    /* Kueue's webhook comes after the server's own rules, and only where they hold; it does not
+     * see the status. */
+    if (at->errors->list.len == 0 && !is_same_request(at->v, at->old))
         kueue_check_job(at->errors, KUEUE_CHECK_DEFAULT, at->v, at->old, false);
 }

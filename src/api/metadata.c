@@ -73,7 +73,8 @@ struct str metadata_generate_name(struct arena *a, struct str generate_name, uin
 
 struct str metadata_uid(struct arena *a, const uint8_t random[16])
 {
-    struct buf out = buf_in(a, 36);
+    static const char digits[] = "0123456789abcdef";
+    char *out = arena_raw(a, 36, 1), *p = out;
 
     for (int i = 0; i < 16; i++) {
         uint8_t b = random[i];
@@ -81,9 +82,12 @@ struct str metadata_uid(struct arena *a, const uint8_t random[16])
             b = (uint8_t)(0x40 | (b & 0x0F));
         if (i == 8)
             b = (uint8_t)(0x80 | (b & 0x3F));
-        buf_printf(&out, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", b);
+        if (i == 4 || i == 6 || i == 8 || i == 10)
+            *p++ = '-';
+        *p++ = digits[b >> 4];
+        *p++ = digits[b & 15];
     }
-    return buf_str(&out);
+    return str_of(out, 36);
 }
 
 int metadata_match_namespace(struct str request_ns, struct str object_ns, struct str *out,
@@ -277,18 +281,27 @@ void managed_fields_check(struct field_errors *e, const struct field_path *at,
 /* ---- the whole ---- */
 
 /* What create and update have in common. */
+/* What is shared with `old`, which may be NULL, was judged when it was stored. */
 static void check_common(struct field_errors *e, const struct field_path *at,
-                         const struct json *meta)
+                         const struct json *meta, const struct json *old)
 {
-    struct field_path labels_at = field_child(at, S("labels"));
-    struct field_path annotations_at = field_child(at, S("annotations"));
-    struct field_path owners_at = field_child(at, S("ownerReferences"));
-    struct field_path managed_at = field_child(at, S("managedFields"));
+    static const struct {
+        struct str name;
+        void (*check)(struct field_errors *e, const struct field_path *at,
+                      const struct json *v);
+    } parts[] = {
+        {S_INIT("labels"),          labels_check          },
+        {S_INIT("annotations"),     annotations_check     },
+        {S_INIT("ownerReferences"), owner_references_check},
+        {S_INIT("managedFields"),   managed_fields_check  },
+    };
 
-    labels_check(e, &labels_at, json_getz(meta, "labels"));
-    annotations_check(e, &annotations_at, json_getz(meta, "annotations"));
-    owner_references_check(e, &owners_at, json_getz(meta, "ownerReferences"));
-    managed_fields_check(e, &managed_at, json_getz(meta, "managedFields"));
+    for (size_t i = 0; i < countof(parts); i++) {
+        struct field_path part_at = field_child(at, parts[i].name);
+        const struct json *v = json_get(meta, parts[i].name);
+        if (v && !json_is_shared(v, json_get(old, parts[i].name)))
+            parts[i].check(e, &part_at, v);
+    }
 }
 
 static void check_generation(struct field_errors *e, const struct field_path *at,
@@ -308,7 +321,7 @@ void metadata_check_create(struct field_errors *e, const struct field_path *at,
 
     check_names(e, at, meta, rule);
     check_generation(e, at, meta);
-    check_common(e, at, meta);
+    check_common(e, at, meta, NULL);
     check_finalizers(e, &finalizers_at, json_getz(meta, "finalizers"));
 }
 
@@ -356,7 +369,7 @@ void metadata_check_update(struct field_errors *e, const struct field_path *at,
         field_invalid(e, &generation_at, json_getz(meta, "generation"),
                       "must not be decremented");
     check_fixed(e, at, meta, old);
-    check_common(e, at, meta);
+    check_common(e, at, meta, old);
 }
 
 /* ---- conditions ---- */

@@ -467,15 +467,22 @@ size_t object_cool(struct object *o)
     return o->n_bytes;
 }
 
+/* Who owns which field is read from the tree alone, by the server. */
+static const void *view_of(const struct object *o, const struct json *tree, struct arena *a)
+{
+    return schema_decode(a, o->kind->schema,
+                         json_without(a, tree, "metadata", "managedFields", NULL));
+}
+
 const void *object_view(const struct object *o, struct arena *a)
 {
     struct recent *r = recent_of(o);
 
     if (!r)
-        return schema_decode(a, o->kind->schema, parse(o, a));
+        return view_of(o, parse(o, a), a);
     recent_hold(r, a); /* before it grows: then another's turn may come to go */
     if (!r->view) {
-        r->view = schema_decode(&r->arena, o->kind->schema, r->tree);
+        r->view = view_of(o, r->tree, &r->arena);
         recent_touch(r);
     }
     return r->view;

@@ -60,7 +60,7 @@ void object_write_untyped(const struct object *o, struct buf *out);
  * was read last is kept and shared (recent_priv.h): trees and views are never changed. */
 const struct json *object_tree(const struct object *o, struct arena *a);
 /* The typed view (`struct job *` for kind Job), which lives as long as the arena; see schema/.
- */
+ * It has no managedFields. */
 const void *object_view(const struct object *o, struct arena *a);
 /* Bytes it holds in memory. */
 size_t object_weight(const struct object *o);
