@@ -228,45 +228,100 @@ int json_cmp(const struct json *a, const struct json *b)
 
 /* ---- copying ---- */
 
-static struct json copy(struct arena *a, const struct json *v, bool is_sorted);
+/* A copy is one block: nodes from its front, texts behind them. */
+struct copier {
+    char *node, *text;
+};
 
-static struct json copy_object(struct arena *a, const struct json *v, bool is_sorted)
+static void measure(const struct json *v, size_t *nodes, size_t *texts)
 {
-    scoped(free_ptr) const struct json_member **sorted = is_sorted ? json_by_name(v) : NULL;
-    struct json_member *members =
-        arena_raw(a, size_mul(v->len, sizeof(*members)), _Alignof(struct json_member));
-
-    for (uint32_t i = 0; i < v->len; i++) {
-        const struct json_member *m = sorted ? sorted[i] : &v->members[i];
-        members[i].name = is_sorted ? m->name : str_copy(a, m->name);
-        members[i].value = copy(a, &m->value, is_sorted);
+    switch ((enum json_type)v->type) {
+    case JSON_STRING:
+        *texts += v->len;
+        return;
+    case JSON_ARRAY:
+        *nodes += v->len * sizeof(struct json);
+        for (uint32_t i = 0; i < v->len; i++)
+            measure(&v->items[i], nodes, texts);
+        return;
+    case JSON_OBJECT:
+        *nodes += v->len * sizeof(struct json_member);
+        for (uint32_t i = 0; i < v->len; i++) {
+            *texts += v->members[i].name.len;
+            measure(&v->members[i].value, nodes, texts);
+        }
+        return;
+    default:
+        return;
     }
-    return (struct json){.type = JSON_OBJECT, .len = v->len, .members = members};
 }
 
-/* Sorted: names and strings are shared. */
-static struct json copy(struct arena *a, const struct json *v, bool is_sorted)
+static inline const char *copy_text(struct copier *c, const char *at, size_t n)
 {
-    struct json *items;
+    char *to = c->text;
 
-    if (v->type == JSON_STRING)
-        return is_sorted ? *v : json_of_str(str_copy(a, json_str(v)));
-    if (v->type == JSON_OBJECT)
-        return copy_object(a, v, is_sorted);
-    if (v->type != JSON_ARRAY)
-        return *v;
-    items = arena_raw(a, size_mul(v->len, sizeof(*items)), _Alignof(struct json));
-    for (uint32_t i = 0; i < v->len; i++)
-        items[i] = copy(a, &v->items[i], is_sorted);
-    return (struct json){.type = JSON_ARRAY, .len = v->len, .items = items};
+    if (n)
+        memcpy(to, at, n);
+    c->text += n;
+    return to;
+}
+
+static void copy(struct copier *c, const struct json *v, struct json *out)
+{
+    *out = (struct json){.type = v->type, .len = v->len, .i = v->i};
+    if (v->type == JSON_STRING) {
+        out->s = copy_text(c, v->s, v->len);
+    } else if (v->type == JSON_ARRAY) {
+        struct json *items = (struct json *)(void *)c->node;
+        c->node += v->len * sizeof(*items);
+        out->items = items;
+        for (uint32_t i = 0; i < v->len; i++)
+            copy(c, &v->items[i], &items[i]);
+    } else if (v->type == JSON_OBJECT) {
+        struct json_member *members = (struct json_member *)(void *)c->node;
+        c->node += v->len * sizeof(*members);
+        out->members = members;
+        for (uint32_t i = 0; i < v->len; i++) {
+            struct str name = v->members[i].name;
+            members[i].name = str_of(copy_text(c, name.at, name.len), name.len);
+            copy(c, &v->members[i].value, &members[i].value);
+        }
+    }
 }
 
 const struct json *json_copy(struct arena *a, const struct json *v)
 {
-    return v ? json_new(a, copy(a, v, false)) : NULL;
+    size_t nodes = sizeof(*v), texts = 0;
+    struct copier c;
+
+    if (!v)
+        return NULL;
+    measure(v, &nodes, &texts);
+    struct json *out = arena_raw(a, nodes + texts, _Alignof(struct json_member));
+    c.node = (char *)(out + 1);
+    c.text = (char *)out + nodes;
+    copy(&c, v, out);
+    return out;
+}
+
+static struct json sorted(struct arena *a, const struct json *v)
+{
+    if (v->type == JSON_OBJECT) {
+        scoped(free_ptr) const struct json_member **by_name = json_by_name(v);
+        struct json_member *members = arena_array(a, struct json_member, v->len);
+        for (uint32_t i = 0; i < v->len; i++)
+            members[i] = (struct json_member){by_name[i]->name, sorted(a, &by_name[i]->value)};
+        return (struct json){.type = JSON_OBJECT, .len = v->len, .members = members};
+    }
+    if (v->type != JSON_ARRAY)
+        return *v;
+    struct json *items = arena_array(a, struct json, v->len);
+    for (uint32_t i = 0; i < v->len; i++)
+        items[i] = sorted(a, &v->items[i]);
+    return (struct json){.type = JSON_ARRAY, .len = v->len, .items = items};
 }
 
 const struct json *json_sorted(struct arena *a, const struct json *v)
 {
-    return v ? json_new(a, copy(a, v, true)) : NULL;
+    return v ? json_new(a, sorted(a, v)) : NULL;
 }

@@ -77,6 +77,15 @@ static inline char *copy_plain(char *to, const char **at, const char *end)
             return to + hit;
         }
     }
+    size_t left = (size_t)(end - from);
+    if (left && end - *at >= 8) { /* the last eight again, of which the first are plain */
+        memcpy(&x, end - 8, sizeof(x));
+        if (!json_not_plain(x)) {
+            memcpy(to + left - 8, &x, sizeof(x));
+            *at = end;
+            return to + left;
+        }
+    }
     for (; from < end && json_byte_is_plain((unsigned char)*from); from++)
         *to++ = *from;
     *at = from;

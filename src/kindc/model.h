@@ -130,6 +130,7 @@ struct struct_type {
     VEC(struct field) fields;
     struct attrs attrs;
     bool in_list, in_map; /* somewhere */
+    bool needs_defaults;  /* something in it has a default */
     bool expanded, expanding;
     int line;
 };
@@ -189,6 +190,8 @@ int kind_parse(struct arena *a, struct model *m, struct str path, struct str tex
 /* Finds all names, copies embedded fields, checks what only the whole can tell. The same form
  * of errors. */
 int model_resolve(struct arena *a, struct model *m, struct err *err);
+/* Has the value, or anything in it, a default? Of a resolved model. */
+bool type_needs_defaults(const struct type *t);
 
 /* What a use of a type says on top of what the type says. */
 void attrs_overlay(struct arena *a, struct attrs *to, const struct attrs *use);

@@ -342,6 +342,31 @@ static int each_struct(struct resolver *r, struct_fn *fn)
     return 0;
 }
 
+bool type_needs_defaults(const struct type *t)
+{
+    return t->attrs.def || t->attrs.defaults.len || (t->item && type_needs_defaults(t->item)) ||
+           (t->strukt && t->strukt->needs_defaults);
+}
+
+/* Structs may hold each other: again until nothing more is found. */
+static void find_defaults(struct resolver *r)
+{
+    for (bool has_changed = true; has_changed;) {
+        has_changed = false;
+        vec_each (i, &r->m->files) {
+            struct kind_file *f = r->m->files.at[i];
+            vec_each (k, &f->structs) {
+                struct struct_type *s = f->structs.at[k];
+                bool needs = s->needs_defaults || s->attrs.defaults.len;
+                for (size_t n = 0; n < s->fields.len && !needs; n++)
+                    needs = type_needs_defaults(s->fields.at[n].type);
+                has_changed |= needs != s->needs_defaults;
+                s->needs_defaults = needs;
+            }
+        }
+    }
+}
+
 int model_resolve(struct arena *a, struct model *m, struct err *err)
 {
     struct resolver r = {.a = a, .m = m, .err = err};
@@ -361,5 +386,6 @@ int model_resolve(struct arena *a, struct model *m, struct err *err)
                 return -1;
         }
     }
+    find_defaults(&r);
     return 0;
 }

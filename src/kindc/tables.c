@@ -308,6 +308,8 @@ static void write_object(struct writer *w, struct buf *b, const struct struct_ty
         buf_printf(b, ".fields = fields_%.*s, .by_name = by_name_%.*s, ", STR_ARG(s->c_name),
                    STR_ARG(s->c_name));
     write_str(b, "doc", s->doc);
+    if (!s->needs_defaults && !at->defaults.len)
+        buf_printf(b, ".no_defaults = true, ");
     write_attrs(w, b, at, false);
     write_rules(w, b, at, NULL, 0);
 }
@@ -334,6 +336,8 @@ static struct str node_ref(struct writer *w, const struct type *t)
             buf_printf(&b, ".item = %.*s, ", STR_ARG(item));
         if (t->base == BASE_MAP)
             buf_printf(&b, ".additional = ADDITIONAL_SCHEMA, .value = %.*s, ", STR_ARG(item));
+        if (t->item && !type_needs_defaults(t->item))
+            buf_printf(&b, ".no_defaults = true, ");
         write_attrs(w, &b, &t->attrs, t->base == BASE_LIST);
         write_rules(w, &b, &t->attrs, t->enums.at, t->known ? 0 : t->enums.len);
     }

@@ -243,7 +243,7 @@ static int reconcile_pod(struct step *s, struct err *err)
     if (!o)
         return 0;
     const struct json *tree = object_tree(o, s->arena);
-    const struct pod *pod = schema_decode(s->arena, &schema_pod, tree);
+    const struct pod *pod = object_view(o, s->arena);
     if (!map_get(&h->is_hollow, pod->spec->node_name))
         return 0;
     bool was_terminal = pod_is_terminal(pod);

@@ -141,21 +141,15 @@ static void warm(const struct object *o)
 
 #define REVISION_DIGITS 20
 
-static void add_copy(struct arena *a, struct json_obj *out, struct str name,
-                     const struct json *v)
-{
-    obj_add(out, str_copy(a, name), *json_copy(a, v));
-}
-
 /* With a place for the revision before the first member, which is not one of them yet. */
-static struct json copy_metadata(struct arena *a, const struct json *metadata)
+static struct json with_place(struct arena *a, const struct json *metadata)
 {
     struct json_obj out = obj_in(a);
 
     obj_add(&out, S("resourceVersion"), json_of_null());
     json_each_member (m, metadata)
         if (!str_eq(m->name, S("resourceVersion")))
-            add_copy(a, &out, m->name, &m->value);
+            obj_add(&out, m->name, m->value);
     struct json all = obj_done(&out);
     all.members++;
     all.len--;
@@ -168,17 +162,17 @@ void object_remember(struct object *o, const struct json *tree)
     if (o->n_bytes > RECENT_MAX_BYTES || o->recent)
         return;
     struct recent *r = recent_make(&o->recent, o->n_bytes);
+    const struct json *copy = json_copy(&r->arena, tree);
     struct json_obj out = obj_in(&r->arena);
-    struct json metadata = copy_metadata(&r->arena, json_getz(tree, "metadata"));
 
     for (size_t i = 0; i < countof(head); i++)
-        if (json_get(tree, head[i]))
-            add_copy(&r->arena, &out, head[i], json_get(tree, head[i]));
+        if (json_get(copy, head[i]))
+            obj_add(&out, head[i], *json_get(copy, head[i]));
     size_t at = out.members.len;
-    obj_add(&out, S("metadata"), metadata);
-    json_each_member (m, tree)
+    obj_add(&out, S("metadata"), with_place(&r->arena, json_getz(copy, "metadata")));
+    json_each_member (m, copy)
         if (!is_head(m->name) && !str_eq(m->name, S("metadata")))
-            add_copy(&r->arena, &out, m->name, &m->value);
+            obj_add(&out, m->name, m->value);
     r->metadata = &out.members.at[at].value;
     r->tree = json_new(&r->arena, obj_done(&out));
     recent_touch(r);

@@ -117,7 +117,7 @@ static const struct json *fill_map(struct walk *w, const struct schema *s, const
 static const struct json *fill(struct walk *w, const struct schema *s, const struct json *v,
                                const struct json *known)
 {
-    if (json_is_shared(v, known))
+    if (s->no_defaults || json_is_shared(v, known))
         return v;
     if (v->type == JSON_ARRAY && s->item)
         return fill_list(w, s, v, known);

@@ -209,6 +209,7 @@ struct schema {
     bool rules_native; /* the rules hold under native kinds only: this type is of a native kind,
                         */
     bool def_native;   /*   and a CRD that embeds it knows neither; the same of the default */
+    bool no_defaults;  /* nothing in the value has a default: it need not be looked through */
     bool skip_defaults; /* this object's own fields get no defaults here; deeper ones do */
     bool untyped;       /* a CRD's node without `type` (ANY, or OBJECT known by its fields) */
 
