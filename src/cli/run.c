@@ -17,7 +17,8 @@
 #include "schema/codec.h"
 
 #define EXIT_INTERRUPTED 130
-#define LOOK_EVERY span_ms(100)
+#define LOOK_AGAIN span_s(2) /* at the latest: what no watch tells */
+#define TOLD_MAX 512
 
 /* What of the caller's environment goes along by itself; -e names more. */
 static const char *const passed_on[] = {
@@ -27,9 +28,9 @@ static const char *const passed_on[] = {
 struct run {
     struct session session;
     struct cli_args *args;
-    struct str name;
-    struct str told; /* the last reason for waiting */
-    struct io_signal *signals[2];
+    struct str name, uid;                       /* the job's */
+    char told[TOLD_MAX];                        /* the last reason for waiting */
+    struct client_watch *pods, *job, *workload; /* while we wait: something changed */
     bool is_interrupted;
 };
 
@@ -143,15 +144,51 @@ static void interrupted(void *ctx)
     session_done(&r->session);
 }
 
+static void changed(void *ctx, const struct watch_event *e)
+{
+    (void)e;
+    session_done(ctx);
+}
+
+/* Whatever makes the next look worth while ends a wait. */
+static void watch(struct run *r)
+{
+    struct session *s = &r->session;
+    struct client_select by_job = {.labels =
+                                       str_printf(s->arena, "batch.kubernetes.io/job-name=%.*s",
+                                                  STR_ARG(r->name))},
+                         by_name = {.fields = str_printf(s->arena, "metadata.name=%.*s",
+                                                         STR_ARG(r->name))},
+                         by_uid = {.labels = state_workload_labels(s->arena, r->uid)};
+
+    r->pods = client_watch(s->client, &(struct client_target){.kind = &kind_pod, .ns = s->ns},
+                           &by_job, 0, changed, s);
+    r->job = client_watch(s->client, &(struct client_target){.kind = &kind_job, .ns = s->ns},
+                          &by_name, 0, changed, s);
+    r->workload = client_watch(
+        s->client, &(struct client_target){.kind = &kind_kueue_workload, .ns = s->ns}, &by_uid,
+        0, changed, s);
+}
+
+static void unwatch(struct run *r)
+{
+    client_watch_stop(r->pods);
+    client_watch_stop(r->job);
+    client_watch_stop(r->workload);
+    r->pods = r->job = r->workload = NULL;
+}
+
 static void tell_reason(struct run *r, const struct job_report *report)
 {
     bool is_waiting = report->state == JOB_STATE_WAITING || report->state == JOB_STATE_STARTING;
+    char text[TOLD_MAX];
 
-    if (!is_waiting || report->sentence.len == 0 || str_eq(report->sentence, r->told) ||
+    snprintf(text, sizeof(text), "%.*s", STR_ARG(report->sentence));
+    if (!is_waiting || !*text || strcmp(text, r->told) == 0 ||
         str_eq(report->code, S("PendingEvaluation")))
         return; /* nothing that a person could act on */
-    r->told = report->sentence;
-    fprintf(stderr, "berth: %.*s waits: %.*s\n", STR_ARG(r->name), STR_ARG(report->sentence));
+    memcpy(r->told, text, sizeof(text));
+    fprintf(stderr, "berth: %.*s waits: %s\n", STR_ARG(r->name), text);
 }
 
 static bool has_run(const struct json *pod)
@@ -167,6 +204,7 @@ static const struct json *await_pod(struct run *r, struct err *err)
     struct job_report report;
 
     while (!r->is_interrupted) {
+        struct arena_mark mark = arena_mark(r->session.arena);
         struct err none = {0};
         const struct json *pod = logs_pod_of_job(&r->session, r->name, &none);
         if (pod && has_run(pod))
@@ -179,7 +217,8 @@ static const struct json *await_pod(struct run *r, struct err *err)
             return NULL;
         }
         tell_reason(r, &report);
-        session_run(&r->session, LOOK_EVERY);
+        arena_rewind(r->session.arena, mark);
+        session_run(&r->session, LOOK_AGAIN);
     }
     return NULL;
 }
@@ -195,13 +234,15 @@ static int exit_code_of(const struct json *pod)
 static int await_end(struct run *r, struct err *err)
 {
     while (!r->is_interrupted) {
+        struct arena_mark mark = arena_mark(r->session.arena);
         const struct json *pod = logs_pod_of_job(&r->session, r->name, err);
         int code = pod ? exit_code_of(pod) : 1;
         if (!pod)
             return cli_fail(r->args, "%s", err->text);
         if (code >= 0)
             return code;
-        session_run(&r->session, LOOK_EVERY);
+        arena_rewind(r->session.arena, mark);
+        session_run(&r->session, LOOK_AGAIN);
     }
     return EXIT_INTERRUPTED;
 }
@@ -216,12 +257,16 @@ static int stop_job(struct run *r)
     r->is_interrupted = false;
     answer = session_delete(&r->session, &t, &options);
     object_unref(answer.object);
+    if (answer.err.code != ERR_OK && answer.err.code != ERR_NOT_FOUND)
+        cli_fail(r->args, "job '%.*s' goes on: %s", STR_ARG(r->name), answer.err.text);
+    watch(r);
     while (answer.err.code == ERR_OK && !r->is_interrupted) { /* a second Ctrl-C leaves */
         answer = session_get(&r->session, &t);
         object_unref(answer.object);
         if (answer.err.code == ERR_OK)
-            session_run(&r->session, LOOK_EVERY);
+            session_run(&r->session, LOOK_AGAIN);
     }
+    unwatch(r);
     return EXIT_INTERRUPTED;
 }
 
@@ -229,49 +274,69 @@ static int follow(struct run *r)
 {
     struct logs_options o = {.follow = true, .tail = -1};
     struct err err = {0};
-    const struct json *pod = await_pod(r, &err);
     int rc = 1;
 
+    watch(r);
+    const struct json *pod = await_pod(r, &err);
+    unwatch(r); /* a change is no reason to stop reading the log */
     if (pod) {
         struct str name = json_str(json_path(pod, "metadata", "name", NULL));
         struct err log_err = {0};
         if (logs_stream(&r->session, name, &o, stdout, &log_err) < 0 && !r->is_interrupted)
             fprintf(stderr, "berth: no output of %.*s: %s\n", STR_ARG(name), log_err.text);
+        watch(r);
         rc = await_end(r, &err);
+        unwatch(r);
     } else if (!r->is_interrupted) {
         rc = cli_fail(r->args, "%s", err.text);
     }
     return r->is_interrupted ? stop_job(r) : rc;
 }
 
+/* The job's name and uid; 0, or 1 after one sentence. */
+static int submit(struct run *r)
+{
+    struct client_target t = {.kind = &kind_job, .ns = r->session.ns};
+    struct json body = job_of(r->args, r->session.ns);
+    struct session_answer answer = session_create(&r->session, &t, &body);
+
+    if (answer.err.code != ERR_OK)
+        return cli_fail(r->args, "%s", answer.err.text);
+    r->name = str_copy(r->args->arena, object_key(answer.object).name);
+    r->uid = str_copy(r->args->arena, object_uid(answer.object));
+    object_unref(answer.object);
+    return 0;
+}
+
+/* From before the job is there a signal is about the job: it shall not be left behind. */
+static int submit_and_follow(struct run *r)
+{
+    static const int signums[] = {SIGINT, SIGTERM};
+    struct io_signal *signals[countof(signums)];
+
+    for (size_t i = 0; i < countof(signums); i++)
+        signals[i] = io_signal_new(r->session.io, signums[i], interrupted, r);
+    int rc = submit(r);
+    if (rc == 0)
+        rc = follow(r);
+    for (size_t i = 0; i < countof(signums); i++)
+        io_signal_free(signals[i]);
+    return rc;
+}
+
 static int run(struct cli_args *args)
 {
     struct run r = {.args = args};
-    static const int signums[] = {SIGINT, SIGTERM};
     int rc;
 
     if (args->n_rest == 0)
         return cli_misuse(args, "no command is given; it stands behind --");
     if ((rc = session_open(&r.session, args)))
         return rc;
-    struct client_target t = {.kind = &kind_job, .ns = r.session.ns};
-    struct json body = job_of(args, r.session.ns);
-    struct session_answer answer = session_create(&r.session, &t, &body);
-    if (answer.err.code != ERR_OK) {
-        session_close(&r.session);
-        return cli_fail(args, "%s", answer.err.text);
-    }
-    r.name = str_copy(args->arena, object_key(answer.object).name);
-    object_unref(answer.object);
-    if (cli_has(args, "detach")) {
+    if (!cli_has(args, "detach"))
+        rc = submit_and_follow(&r);
+    else if ((rc = submit(&r)) == 0)
         printf("job/%.*s\n", STR_ARG(r.name));
-    } else {
-        for (size_t i = 0; i < countof(signums); i++)
-            r.signals[i] = io_signal_new(r.session.io, signums[i], interrupted, &r);
-        rc = follow(&r);
-        for (size_t i = 0; i < countof(signums); i++)
-            io_signal_free(r.signals[i]);
-    }
     session_close(&r.session);
     return rc;
 }

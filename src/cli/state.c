@@ -2,6 +2,7 @@
 #include "cli/state.h"
 
 #include "api/kinds.h"
+#include "controllers/queue_job.h"
 #include "object/object.h"
 #include "queue/status.h"
 
@@ -48,6 +49,25 @@ static bool is_owned_by(const struct json *object, struct str uid)
     return false;
 }
 
+struct str state_workload_labels(struct arena *a, struct str uid)
+{
+    return str_printf(a, "%s=%.*s", QUEUE_JOB_UID_LABEL, STR_ARG(uid));
+}
+
+/* One that was there before its Job, and is named by it. */
+static void find_prebuilt(struct session *s, struct str ns, struct job_report *r)
+{
+    struct str name = json_str(json_path(r->job, "metadata", "labels", QUEUE_PREBUILT, NULL));
+    struct client_target t = {.kind = &kind_kueue_workload, .ns = ns, .name = name};
+
+    if (name.len == 0)
+        return;
+    struct session_answer answer = session_get(s, &t);
+    if (answer.err.code == ERR_OK)
+        r->workload = json_copy(s->arena, object_tree(answer.object, s->arena));
+    object_unref(answer.object);
+}
+
 static int find_workload(struct session *s, struct str ns, struct job_report *r,
                          struct err *err)
 {
@@ -56,11 +76,14 @@ static int find_workload(struct session *s, struct str ns, struct job_report *r,
     const struct json **list;
     size_t n;
 
-    if (session_list(s, &t, &(struct client_select){0}, &list, &n, err) < 0)
+    struct client_select sel = {.labels = state_workload_labels(s->arena, uid)};
+    if (session_list(s, &t, &sel, &list, &n, err) < 0)
         return -1;
     for (size_t i = 0; i < n; i++)
         if (is_owned_by(list[i], uid))
             r->workload = list[i];
+    if (!r->workload)
+        find_prebuilt(s, ns, r);
     return 0;
 }
 

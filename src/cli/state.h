@@ -24,6 +24,8 @@ struct job_report {
 /* Reads the Job, its Workload and its pods. -1 with err. */
 int job_report(struct session *s, struct str ns, struct str name, struct job_report *out,
                struct err *err);
+/* The label selector of the Workload that is made for the Job with this uid. */
+struct str state_workload_labels(struct arena *a, struct str uid);
 const char *job_state_word(enum job_state state);
 /* A condition of an object, or NULL. */
 const struct json *state_condition(const struct json *object, struct str type);
