@@ -157,6 +157,37 @@ bool cli_number(const struct cli_args *args, const char *flag, int64_t least, in
     return true;
 }
 
+bool cli_span(const struct cli_args *args, const char *flag, struct span *out)
+{
+    static const struct {
+        char letter;
+        int64_t seconds;
+    } units[] = {
+        {'s', 1    },
+        {'m', 60   },
+        {'h', 3600 },
+        {'d', 86400}
+    };
+    const char *text = cli_value(args, flag);
+    int64_t n, unit = 1;
+
+    if (!text)
+        return true;
+    struct str digits = str_from(text);
+    for (size_t i = 0; i < countof(units); i++)
+        if (digits.len && digits.at[digits.len - 1] == units[i].letter) {
+            unit = units[i].seconds;
+            digits.len--;
+            break;
+        }
+    if (!str_to_i64(digits, &n) || n < 0 || n > CLI_MAX_SPAN_S / unit) {
+        cli_misuse(args, "--%s: '%s' is no time such as 30s, 5m, 24h or 7d", flag, text);
+        return false;
+    }
+    *out = span_s(n * unit);
+    return true;
+}
+
 void cli_help(const struct cli_command *c, FILE *out)
 {
     fprintf(out, "usage: berth %s\n\n%s\n", c->usage, c->help);

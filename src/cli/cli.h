@@ -43,6 +43,7 @@ struct cli_command {
 
 #define CLI_MAX_FLAGS 32
 #define CLI_MAX_REPEATS 32 /* of one flag */
+#define CLI_MAX_SPAN_S INT64_C(1000000000)
 
 struct cli_args {
     const struct cli_command *command;
@@ -71,6 +72,8 @@ bool cli_has(const struct cli_args *args, const char *flag);
 /* A whole number of the flag, or the default; false after one sentence on stderr. */
 bool cli_number(const struct cli_args *args, const char *flag, int64_t least, int64_t most,
                 int64_t *out);
+/* A time such as 90 (seconds), 30s, 5m, 24h or 7d, likewise. */
+bool cli_span(const struct cli_args *args, const char *flag, struct span *out);
 /* Prints "berth COMMAND: ..." on stderr; always 1. */
 int cli_fail(const struct cli_args *args, const char *format, ...) like_printf(2, 3);
 /* The same with the command's usage line; always EXIT_USAGE. */

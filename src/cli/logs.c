@@ -3,6 +3,7 @@
 
 #include "api/kinds.h"
 #include "client/client_http.h"
+#include "object/object.h"
 #include "schema/table.h"
 
 static void print_piece(void *ctx, struct str piece)
@@ -52,24 +53,17 @@ const struct json *logs_pod_of_job(struct session *s, struct str job, struct err
     for (size_t i = 0; i < n; i++)
         if (!newest || str_cmp(created_at(newest), created_at(pods[i])) <= 0)
             newest = pods[i];
-    if (!newest)
+    if (newest)
+        return newest;
+    struct client_target owner = {.kind = &kind_job, .ns = s->ns, .name = job};
+    struct session_answer answer = session_get(s, &owner);
+    object_unref(answer.object);
+    if (answer.err.code != ERR_OK)
+        *err = answer.err;
+    else
         err_set(err, ERR_NOT_FOUND, "job '%.*s' has no pod yet; `berth why job/%.*s` says why",
                 STR_ARG(job), STR_ARG(job));
-    return newest;
-}
-
-static bool span_of(const char *text, int64_t *out)
-{
-    size_t n = strlen(text);
-    int64_t unit = 1;
-
-    if (n && strchr("smhd", text[n - 1])) {
-        static const int64_t units[] = {1, 60, 3600, 86400};
-        unit = units[strchr("smhd", text[n - 1]) - "smhd"];
-        n--;
-    }
-    return str_to_i64(str_of(text, n), out) && *out >= 0 &&
-           !__builtin_mul_overflow(*out, unit, out);
+    return NULL;
 }
 
 static int logs(struct cli_args *args)
@@ -79,20 +73,21 @@ static int logs(struct cli_args *args)
                              .previous = cli_has(args, "previous"),
                              .timestamps = cli_has(args, "timestamps"),
                              .container = cli_value(args, "container")};
-    const char *since = cli_value(args, "since");
+    struct span since = {0};
     struct client_target t;
     struct err err = {0};
     struct session s;
     int rc;
 
-    if (!cli_number(args, "tail", 0, INT32_MAX, &o.tail))
+    if (!cli_number(args, "tail", 0, INT32_MAX, &o.tail) || !cli_span(args, "since", &since))
         return EXIT_USAGE;
-    if (since && !span_of(since, &o.since_s))
-        return cli_misuse(args, "--since: '%s' is no time span such as 90s, 5m, 2h", since);
+    o.since_s = since.ns / SECOND_NS;
     if ((rc = session_open(&s, args)))
         return rc;
     if (!session_target(&s, args->words[0], &kind_pod, &t)) {
         rc = EXIT_USAGE;
+    } else if (t.kind != &kind_pod && t.kind != &kind_job) {
+        rc = cli_misuse(args, "'%s' writes no log: name a job or a pod", args->words[0]);
     } else {
         struct str pod = t.name;
         const struct json *of = NULL;

@@ -8,22 +8,6 @@
 
 #define MAX_FILES 10000
 
-static bool span_of(const char *text, struct span *out)
-{
-    size_t n = strlen(text);
-    int64_t v, unit = 1;
-
-    if (n && strchr("smhd", text[n - 1])) {
-        static const int64_t units[] = {1, 60, 3600, 86400};
-        unit = units[strchr("smhd", text[n - 1]) - "smhd"];
-        n--;
-    }
-    if (!str_to_i64(str_of(text, n), &v) || v < 0 || v > 1000000000 / unit)
-        return false;
-    *out = span_s(v * unit);
-    return true;
-}
-
 static int by_name(const struct str *a, const struct str *b)
 {
     return str_cmp(*a, *b);
@@ -104,7 +88,6 @@ static int report(struct cli_args *args, struct sim *s)
 static int simulate(struct cli_args *args)
 {
     struct sim_config config = {.seed = 1, .hollow_nodes = 4, .has_defaults = true};
-    const char *span_text = cli_value(args, "for");
     int64_t seed = 1, nodes = 4;
     struct span span = span_s(86400);
     struct err err = {0};
@@ -112,10 +95,8 @@ static int simulate(struct cli_args *args)
     if (!cli_has(args, "filename"))
         return cli_misuse(args, "-f is missing: a file or directory of objects");
     if (!cli_number(args, "seed", 0, INT64_MAX, &seed) ||
-        !cli_number(args, "hollow-nodes", 0, 100000, &nodes))
+        !cli_number(args, "hollow-nodes", 0, 100000, &nodes) || !cli_span(args, "for", &span))
         return EXIT_USAGE;
-    if (span_text && !span_of(span_text, &span))
-        return cli_misuse(args, "--for: '%s' is no time such as 90s, 24h or 7d", span_text);
     config.seed = (uint64_t)seed;
     config.hollow_nodes = (int)nodes;
     config.has_defaults = !cli_has(args, "no-defaults");

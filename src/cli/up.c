@@ -389,6 +389,7 @@ static int up(struct cli_args *args)
         return cli_misuse(args, "--job-backoff: '%s' is no time such as 500ms or 10s", backoff);
     log_set_level(log);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file over its limit is a write that failed */
     u.dir = place_data(&u.arena, cli_value(args, "data"));
     if (open_all(&u) == 0) {
         log_set_clock(log_now, u.io);

@@ -10,6 +10,7 @@
 
 #include "client/kubeconfig.h"
 #include "io/io.h"
+#include "value/names.h"
 
 static int print_config(struct cli_args *args, struct str dir, struct str name,
                         const struct tls_pem *cert, struct str token)
@@ -23,10 +24,12 @@ static int print_config(struct cli_args *args, struct str dir, struct str name,
     theirs = (struct kubeconfig){.user = name,
                                  .server = own.server,
                                  .ca = own.ca,
-                                 .ns = str_printf(args->arena, "u-%.*s", STR_ARG(name)),
                                  .cert = cert->cert,
                                  .key = cert->key,
                                  .token = token};
+    struct str ns = str_printf(args->arena, "u-%.*s", STR_ARG(name));
+    if (name_is(NAME_DNS_LABEL, ns)) /* theirs, where they have an account of this machine */
+        theirs.ns = ns;
     struct str text = kubeconfig_text(args->arena, &theirs);
     fwrite(text.at, 1, text.len, stdout);
     return 0;

@@ -105,7 +105,9 @@ static int wait_for(struct session *s, const struct client_target *t, const stru
     struct err err = {0};
     int rc;
 
+    struct arena_mark mark = arena_mark(s->arena);
     while ((rc = holds(s, t, g, &err)) == 0) {
+        arena_rewind(s->arena, mark);
         struct span left = {deadline.ns - io_uptime_now(s->io).ns};
         if (left.ns <= 0)
             break;
@@ -124,36 +126,21 @@ static int wait_for(struct session *s, const struct client_target *t, const stru
     return 0;
 }
 
-static bool seconds_of(const char *text, int64_t *out)
-{
-    size_t n = strlen(text);
-    int64_t unit = 1;
-
-    if (n && strchr("smh", text[n - 1])) {
-        unit = text[n - 1] == 'm' ? 60 : text[n - 1] == 'h' ? 3600 : 1;
-        n--;
-    }
-    return str_to_i64(str_of(text, n), out) && *out >= 0 && *out < 1000000 &&
-           (*out *= unit, true);
-}
-
 static int wait_run(struct cli_args *args)
 {
-    const char *text = cli_value(args, "for"), *timeout = cli_value(args, "timeout");
-    int64_t seconds = 30;
+    const char *text = cli_value(args, "for");
+    struct span timeout = span_s(30);
     struct session s;
     struct goal g;
     int rc;
 
     if (!text)
         return cli_misuse(args, "--for is missing: what to wait for");
-    if (!parse_goal(args, text, &g))
+    if (!parse_goal(args, text, &g) || !cli_span(args, "timeout", &timeout))
         return EXIT_USAGE;
-    if (timeout && !seconds_of(timeout, &seconds))
-        return cli_misuse(args, "--timeout: '%s' is no time such as 30s or 5m", timeout);
     if ((rc = session_open(&s, args)))
         return rc;
-    struct span deadline = {io_uptime_now(s.io).ns + span_s(seconds).ns};
+    struct span deadline = {io_uptime_now(s.io).ns + timeout.ns};
     for (size_t i = 0; i < args->n_words && rc == 0; i++) {
         struct client_target t;
         rc = session_target(&s, args->words[i], NULL, &t) ? wait_for(&s, &t, &g, deadline)

@@ -395,8 +395,11 @@ static bool value(struct parser *p, struct json *out, const struct frame *up)
         return literal(p, S("false"), json_of_bool(false), out);
     case 'n':
         return literal(p, S("null"), json_of_null(), out);
-    default:
+    case '-':
+    case '0' ... '9':
         return number(p, out);
+    default:
+        return fail(p, "looking for the beginning of a value");
     }
 }
 

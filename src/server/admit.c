@@ -65,6 +65,28 @@ int fail_forbidden_named(struct write *w, const char *format, ...)
     return fail_api(w->r, &e);
 }
 
+int admit_check_names(struct str names, struct err *err)
+{
+    struct str one;
+
+    while (names.len) {
+        bool is_known = false;
+        str_cut(names, ',', &one, &names);
+        one = str_trim(one);
+        for (size_t i = 0; i < countof(plugins); i++)
+            is_known |= str_eqz(one, plugins[i].name);
+        if (is_known || one.len == 0)
+            continue;
+        scoped(arena_fini) struct arena a = arena_sized(512);
+        struct buf known = buf_in(&a, 256);
+        for (size_t i = 0; i < countof(plugins); i++)
+            buf_printf(&known, "%s%s", i ? ", " : "", plugins[i].name);
+        return err_set(err, ERR_INVALID, "no admission plugin is called '%.*s'; there are %.*s",
+                       STR_ARG(one), STR_ARG(buf_str(&known)));
+    }
+    return 0;
+}
+
 static bool is_disabled(const struct server *s, const char *name)
 {
     struct str rest = s->config.disabled_admission, one;

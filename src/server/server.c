@@ -68,6 +68,8 @@ struct server *server_on(struct io *io, struct store *store, const struct server
 struct server *server_open(struct io *io, const char *dir, const struct server_config *config,
                            struct err *err)
 {
+    if (admit_check_names(config->disabled_admission, err) < 0)
+        return NULL;
     struct server *s = server_alloc(io, config);
 
     s->store = store_sqlite_open(io, dir, kind_find_storage, s, err);

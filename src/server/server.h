@@ -68,7 +68,8 @@ struct server_config {
 
 /* On a store in memory (also simulated). */
 struct server *server_new(struct io *io, const struct server_config *config);
-/* On DIR/berth.db. NULL with err, as store_sqlite_open(). */
+/* On DIR/berth.db. NULL with err, as store_sqlite_open(); ERR_INVALID where a
+ * name of disabled_admission is no plugin's. */
 struct server *server_open(struct io *io, const char *dir, const struct server_config *config,
                            struct err *err);
 /* On a store that outlives this server (a simulated crash). */

@@ -40,6 +40,8 @@ void meta_validate(struct write *w); /* meta.c */
 int rules_prepare(struct write *w);  /* rules.c: what a kind's table cannot say */
 int admit_mutating(struct write *w); /* admit.c */
 int admit_validating(struct write *w);
+/* Is each name of the list a plugin's? -1 with ERR_INVALID, which says which there are. */
+int admit_check_names(struct str names, struct err *err);
 int managed_fields(struct write *w); /* managed.c */
 
 /* audit.c: one line for a write that was answered; code 0: refused. */

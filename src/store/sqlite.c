@@ -46,6 +46,11 @@ int sqlite_fail(struct err *err, sqlite3 *db, const char *doing)
     case SQLITE_CORRUPT:
         return err_set(err, ERR_IO, "%s: the store is damaged (%s); see `berth fsck`", doing,
                        sqlite3_errmsg(db));
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+        if (sqlite3_system_errno(db))
+            return err_set(err, ERR_IO, "%s: %s", doing, strerror(sqlite3_system_errno(db)));
+        return err_set(err, ERR_IO, "%s: %s", doing, sqlite3_errmsg(db));
     default:
         return err_set(err, ERR_IO, "%s: %s", doing, db ? sqlite3_errmsg(db) : "no memory");
     }
@@ -380,15 +385,15 @@ static void sqlite_free(struct store *s)
 
     io_later_cancel(s->io, send_batch, q);
     io_later_cancel(s->io, read_end, q);
+    sqlite3_finalize(q->read_value);
+    sqlite3_finalize(q->begin);
+    sqlite3_finalize(q->commit);
+    sqlite3_close(q->reader); /* first: it may not write, and the last to close tidies up */
     if (q->writer) {
         send_batch(q);
         writer_free(q->writer);
     }
     store_fini(s);
-    sqlite3_finalize(q->read_value);
-    sqlite3_finalize(q->begin);
-    sqlite3_finalize(q->commit);
-    sqlite3_close(q->reader);
     close_fd(&q->lock);
     free(q);
 }

@@ -213,6 +213,48 @@ TEST(cli_number)
     }
 }
 
+static int read_span(void *ctx)
+{
+    struct line *l = ctx;
+    struct span v = span_s(7);
+
+    return cli_span(&l->args, "long", &v) ? (int)(v.ns / SECOND_NS) : -1;
+}
+
+TEST(cli_span)
+{
+    static const struct {
+        const char *name, *line;
+        int want;
+    } cases[] = {
+        {"not given: what was there", "x",               7    },
+        {"a number is seconds",       "x --long 90",     90   },
+        {"seconds",                   "x --long 30s",    30   },
+        {"minutes",                   "x --long 5m",     300  },
+        {"hours",                     "x --long 2h",     7200 },
+        {"days",                      "x --long 1d",     86400},
+        {"nothing",                   "x --long 0",      0    },
+        {"a unit alone",              "x --long s",      -1   },
+        {"another unit",              "x --long 3w",     -1   },
+        {"two units",                 "x --long 1h30m",  -1   },
+        {"before now",                "x --long=-1s",    -1   },
+        {"past every calendar",       "x --long 20000d", -1   },
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        scoped(arena_fini) struct arena a = arena_sized(4096);
+        struct line l = {.command = &command, .arena = &a};
+        int rc;
+
+        test_case(cases[i].name);
+        split(&l, cases[i].line);
+        check_int(parse(&l), 0);
+        struct str text = written(&a, stderr, read_span, &l, &rc);
+        check_int(rc, cases[i].want);
+        check_int(str_has(text, S("is no time such as 30s")), rc < 0);
+    }
+}
+
 /* What every command promises, whoever writes the next one. */
 TEST(cli_commands)
 {
