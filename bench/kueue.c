@@ -8,30 +8,17 @@
  * own (utime and stime), the generator's comes beside it. What is added to a wait is measured
  * from the arrival that the shape demands, so a late generator counts, too.
  */
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "kueue.h"
 #include "measure.h"
+#include "own.h"
 
 #include "client/client_http.h"
 #include "client/kubeconfig.h"
 #include "io/io.h"
 #include "sim/sim.h"
 
-#define READY_MAX_S 20
 #define SIM_MAX_S 3600
-
-extern char **environ;
-
-struct berth {
-    pid_t pid;
-    char dir[256];
-    struct str socket; /* its path */
-};
 
 struct bench {
     struct io *io;
@@ -41,155 +28,6 @@ struct bench {
     struct berth berth;
     bool is_ready, is_over;
 };
-
-/* ---- a berth of our own ---- */
-
-/* Waits until it says that it is ready. */
-static void await_ready(int fd)
-{
-    char text[4096];
-    size_t len = 0;
-
-    while (len < sizeof(text)) {
-        ssize_t n = read(fd, text + len, sizeof(text) - len);
-        if (n <= 0)
-            die("berth up did not start");
-        len += (size_t)n;
-        if (str_has(str_of(text, len), S("\nready")))
-            return;
-    }
-}
-
-static int start(pid_t *pid, const char *const *args, int out)
-{
-    posix_spawn_file_actions_t files;
-
-    posix_spawn_file_actions_init(&files);
-    if (out >= 0)
-        posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
-    int rc = posix_spawnp(pid, args[0], &files, NULL, (char *const *)(uintptr_t)args, environ);
-    posix_spawn_file_actions_destroy(&files);
-    return rc;
-}
-
-static void berth_start(struct berth *b, struct arena *a)
-{
-    const char *program = getenv("BERTH"), *tmp = getenv("TMPDIR");
-    int out[2];
-
-    snprintf(b->dir, sizeof(b->dir), "%s/berth-bench.XXXXXX", tmp ? tmp : "/var/tmp");
-    if (!mkdtemp(b->dir) || pipe2(out, O_CLOEXEC) < 0)
-        die("no directory for berth at '%s'", b->dir);
-    const char *args[] = {program ? program : "build/berth",
-                          "up",
-                          "--data",
-                          b->dir,
-                          "--listen",
-                          "127.0.0.1:0",
-                          "--no-defaults",
-                          "--no-node",
-                          "--hollow-nodes",
-                          "1",
-                          NULL};
-    if (start(&b->pid, args, out[1]) != 0)
-        die("cannot start '%s'", args[0]);
-    close(out[1]);
-    await_ready(out[0]);
-    close(out[0]);
-    b->socket = str_printf(a, "%s/berth.sock", b->dir);
-}
-
-static void berth_stop(struct berth *b)
-{
-    const char *args[] = {"rm", "-rf", b->dir, NULL};
-    pid_t pid;
-
-    kill(b->pid, SIGTERM);
-    waitpid(b->pid, NULL, 0);
-    if (start(&pid, args, -1) == 0)
-        waitpid(pid, NULL, 0);
-}
-
-struct usage {
-    double cpu_ms, rss_mib;
-    uint64_t writes, commits;
-};
-
-static void read_cpu(pid_t pid, struct usage *u)
-{
-    char path[64], text[1024];
-    unsigned long user = 0, system = 0;
-    long rss = 0;
-    FILE *f;
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    if (!(f = fopen(path, "re")))
-        return;
-    size_t n = fread(text, 1, sizeof(text) - 1, f);
-    fclose(f);
-    text[n] = 0;
-    const char *at = strrchr(text, ')');
-    if (!at || sscanf(at + 1,
-                      " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d "
-                      "%*d %*d %*u %*u %ld",
-                      &user, &system, &rss) != 3)
-        return;
-    u->cpu_ms = (double)(user + system) * 1000 / (double)sysconf(_SC_CLK_TCK);
-    u->rss_mib = (double)rss * (double)sysconf(_SC_PAGESIZE) / (1 << 20);
-}
-
-/* ---- what berth counts itself ---- */
-
-struct asking {
-    struct io *io;
-    struct buf text;
-};
-
-static void got(void *ctx, struct str bytes)
-{
-    struct asking *q = ctx;
-
-    buf_add(&q->text, bytes);
-}
-
-static void got_all(void *ctx, const struct err *err)
-{
-    struct asking *q = ctx;
-
-    if (err)
-        die("no metrics: %s", err->text);
-    io_stop(q->io);
-}
-
-static uint64_t metric(struct str text, const char *name)
-{
-    uint64_t v = 0;
-    struct str line;
-
-    while (text.len) {
-        str_cut(text, '\n', &line, &text);
-        struct str head, value;
-        if (str_cut(line, ' ', &head, &value) && str_eqz(head, name))
-            str_to_u64(value, &v);
-    }
-    return v;
-}
-
-static struct usage usage(struct bench *b)
-{
-    static const struct http_call_events events = {.data = got, .end = got_all};
-    struct asking q = {.io = b->io};
-    struct usage u = {0};
-
-    client_http_call(b->client, &(struct http_ask){.method = S("GET"), .target = S("/metrics")},
-                     &events, &q);
-    io_run(b->io);
-    u.writes = metric(buf_str(&q.text), "berth_store_writes_total");
-    u.commits = metric(buf_str(&q.text), "berth_store_commits_total");
-    buf_fini(&q.text);
-    read_cpu(b->berth.pid, &u);
-    return u;
-}
 
 /* ---- what is told ---- */
 
@@ -270,7 +108,10 @@ static void on_berth(const struct kueue_shape *shape)
     struct bench b = {.shape = shape};
     struct err err = {0};
 
-    berth_start(&b.berth, &a);
+    static const char *const how[] = {"--no-defaults", "--no-node", "--hollow-nodes", "1",
+                                      NULL};
+
+    berth_start(&b.berth, &a, how);
     struct kubeconfig config = {.server =
                                     str_printf(&a, "unix://%.*s", STR_ARG(b.berth.socket))};
     struct client_http_options options = {.name = S("kueue-load")};
@@ -280,13 +121,13 @@ static void on_berth(const struct kueue_shape *shape)
     b.load = kueue_load_new(b.io, b.client, shape, ready, &b);
     while (!b.is_ready)
         io_run(b.io);
-    struct usage from = usage(&b);
+    struct usage from = usage_of(b.io, b.client, b.berth.pid);
     double own = cpu_ns();
     kueue_load_go(b.load, over);
     while (!b.is_over)
         io_run(b.io);
     own = cpu_ns() - own;
-    struct usage to = usage(&b);
+    struct usage to = usage_of(b.io, b.client, b.berth.pid);
     tell_waits(shape, kueue_load_result(b.load));
     tell_berth(shape, from, to, kueue_load_result(b.load), own / 1e6);
     kueue_load_free(b.load);

@@ -49,8 +49,11 @@ struct view {
     struct arena *a;
     const struct job_look *look;
     const struct job *job;
-    MAP(bool) let_go;                  /* uids whose finalizer is gone */
-    MAP(bool) uncounted_ok, uncounted; /* listed as succeeded, as failed */
+    MAP(bool) let_go;                      /* uids whose finalizer is gone */
+    MAP(bool) uncounted_ok, uncounted;     /* listed as succeeded, as failed */
+    const struct job_pod **active, **idle; /* idle: those that ended or are going */
+    size_t n_active, n_idle, n_ready;
+    struct index_marks busy; /* indexes of active pods; has_twice also for one without */
     bool is_indexed, is_per_index, is_only_failed;
 };
 
@@ -59,6 +62,48 @@ static void add_uids(struct view *v, struct map_core *m, const struct str_list *
     (void)v;
     for (size_t i = 0; i < l->len; i++)
         *(bool *)map_put_(m, l->at[i], sizeof(bool)) = true;
+}
+
+static bool has_valid_index(const struct view *v, const struct job_pod *p)
+{
+    return p->index >= 0 && p->index < v->job->spec->completions;
+}
+
+/* Most pods run: what is asked of the others need not look at them. */
+static void split_pods(struct view *v)
+{
+    const struct job_pod **at = arena_array(v->a, const struct job_pod *, v->look->n_pods + 1);
+    int32_t *indexes = v->is_indexed ? arena_array(v->a, int32_t, v->look->n_pods + 1) : NULL;
+    size_t n_indexes = 0, end = v->look->n_pods;
+    bool is_lost = false;
+
+    v->active = at;
+    for (size_t i = 0; i < v->look->n_pods; i++) {
+        const struct job_pod *p = &v->look->pods[i];
+        if (!job_pod_is_active(p)) {
+            at[--end] = p; /* from behind: turned below */
+            continue;
+        }
+        at[v->n_active++] = p;
+        v->n_ready += p->is_ready;
+        if (!v->is_indexed)
+            continue;
+        if (has_valid_index(v, p))
+            indexes[n_indexes++] = p->index;
+        else
+            is_lost = true;
+    }
+    v->idle = at + end;
+    v->n_idle = v->look->n_pods - end;
+    for (size_t i = 0, k = v->n_idle; i + 1 < k; i++) {
+        const struct job_pod *swap = v->idle[i];
+        v->idle[i] = v->idle[--k];
+        v->idle[k] = swap;
+    }
+    if (v->is_indexed) {
+        v->busy = index_marks_of(v->a, indexes, n_indexes);
+        v->busy.has_twice |= is_lost;
+    }
 }
 
 static struct view view_of(struct arena *a, const struct job_look *look)
@@ -77,6 +122,7 @@ static struct view view_of(struct arena *a, const struct job_look *look)
         add_uids(&v, &v.uncounted_ok.core, &job->status->uncounted_terminated_pods->succeeded);
         add_uids(&v, &v.uncounted.core, &job->status->uncounted_terminated_pods->failed);
     }
+    split_pods(&v);
     return v;
 }
 
@@ -90,11 +136,6 @@ static void view_fini(struct view *v)
 static bool is_in(const struct map_core *m, struct str uid)
 {
     return uid.len && map_get_(m, uid, sizeof(bool));
-}
-
-static bool has_valid_index(const struct view *v, const struct job_pod *p)
-{
-    return p->index >= 0 && p->index < v->job->spec->completions;
 }
 
 static bool holds_finalizer(const struct view *v, const struct job_pod *p)
@@ -128,6 +169,9 @@ static bool is_new_failed(const struct view *v, const struct job_pod *p)
 #define each_pod(p, v)                                                                         \
     for (const struct job_pod *p = (v)->look->pods, *p##_end = p + (v)->look->n_pods;          \
          p < p##_end; p++)
+#define each_idle(p, v)                                                                        \
+    for (size_t p##_i = 0, p##_on = 1; p##_i < (v)->n_idle; p##_i++, p##_on = 1)               \
+        for (const struct job_pod *p = (v)->idle[p##_i]; p##_on; p##_on = 0)
 
 /* ---- back-off ---- */
 
@@ -139,14 +183,14 @@ static struct job_backoff backoff_next(const struct view *v)
     int32_t n_new = 0;
     bool has_ok = false;
 
-    each_pod(p, v)
+    each_idle(p, v)
     {
         if (!is_new_succeeded(v, p))
             continue;
         last_ok = !has_ok || instant_before(last_ok, p->finished) ? p->finished : last_ok;
         has_ok = true;
     }
-    each_pod(p, v)
+    each_idle(p, v)
     {
         if (!is_new_failed(v, p) || (has_ok && !instant_before(last_ok, p->finished)))
             continue;
@@ -209,7 +253,7 @@ static struct index_set completed_indexes(struct view *v, const struct index_set
 {
     index_vec more = {0};
 
-    each_pod(p, v) if (p->phase == POD_SUCCEEDED && p->has_finalizer && has_valid_index(v, p))
+    each_idle(p, v) if (p->phase == POD_SUCCEEDED && p->has_finalizer && has_valid_index(v, p))
         vec_push_in(v->a, &more, p->index);
     index_sort(more.at, more.len);
     return index_set_with(v->a, stored, more.at, more.len);
@@ -230,8 +274,8 @@ static struct index_set failed_indexes(struct view *v)
     struct str text = v->job->status ? v->job->status->failed_indexes : S("");
     struct index_set stored = index_set_parse(v->a, text, v->job->spec->completions);
 
-    each_pod(p, v) if (is_considered_failed(v, p) && p->has_finalizer &&
-                       has_valid_index(v, p) && ends_index(v, p))
+    each_idle(p, v) if (is_considered_failed(v, p) && p->has_finalizer &&
+                        has_valid_index(v, p) && ends_index(v, p))
         vec_push_in(v->a, &more, p->index);
     index_sort(more.at, more.len);
     return index_set_with(v->a, &stored, more.at, more.len);
@@ -249,16 +293,11 @@ static void held_pods(struct view *v, struct job_plan *plan)
 {
     VEC(uint32_t) held = {0};
     MAP(uint32_t) by_index = {0};
-    index_vec active = {0};
 
-    each_pod(p, v) if (job_pod_is_active(p) && has_valid_index(v, p))
-        vec_push_in(v->a, &active, p->index);
-    index_sort(active.at, active.len);
-    struct index_set none = {0}, busy = index_set_with(v->a, &none, active.at, active.len);
-    each_pod(p, v)
+    each_idle(p, v)
     {
         if (!is_considered_failed(v, p) || !holds_finalizer(v, p) || !has_valid_index(v, p) ||
-            index_set_has(&busy, p->index) || index_set_has(&plan->completed, p->index) ||
+            index_marks_has(&v->busy, p->index) || index_set_has(&plan->completed, p->index) ||
             index_set_has(&plan->failed_indexes, p->index))
             continue;
         struct str key = str_copy(v->a, str_of((const char *)&p->index, sizeof(p->index)));
@@ -341,7 +380,8 @@ static bool is_past_restarts(const struct view *v)
 
 static const struct job_pod *first_fail_job(const struct view *v)
 {
-    each_pod(p, v) if (p->action == JOB_POLICY_FAIL_JOB && is_considered_failed(v, p)) return p;
+    each_idle(p,
+              v) if (p->action == JOB_POLICY_FAIL_JOB && is_considered_failed(v, p)) return p;
     return NULL;
 }
 
@@ -456,14 +496,23 @@ static void add_range(struct arena *a, pod_vec *to, const pod_vec *from, size_t 
         vec_push_in(a, to, from->at[at]);
 }
 
+static pod_vec active_pods(struct view *v)
+{
+    return (pod_vec){.at = v->active, .len = v->n_active, .cap = v->n_active};
+}
+
 /* Splits active pods into those that must go for their index, and the rest. */
-static void split_by_index(struct view *v, const pod_vec *active, pod_vec *go, pod_vec *stay)
+static void split_by_index(struct view *v, pod_vec *go, pod_vec *stay)
 {
     pod_vec sorted = {0}, past = {0}, surplus = {0};
     int32_t completions = v->job->spec->completions;
 
-    for (size_t i = 0; i < active->len; i++)
-        vec_push_in(v->a, &sorted, active->at[i]);
+    if (!v->busy.has_twice) {
+        *stay = active_pods(v);
+        return;
+    }
+    for (size_t i = 0; i < v->n_active; i++)
+        vec_push_in(v->a, &sorted, v->active[i]);
     sort_stable(sorted.at, sorted.len, sizeof(*sorted.at), by_index);
     for (size_t i = 0, end; i < sorted.len; i = end) {
         int32_t index = sorted.at[i]->index;
@@ -494,11 +543,6 @@ static void plan_removal(struct view *v, struct job_plan *plan, const pod_vec *g
     plan->n_remove = go->len;
 }
 
-static void active_pods(struct view *v, pod_vec *out)
-{
-    each_pod(p, v) if (job_pod_is_active(p)) vec_push_in(v->a, out, p);
-}
-
 static int64_t wanted_active(const struct view *v, const struct job_plan *plan)
 {
     const struct job_spec *spec = v->job->spec;
@@ -510,20 +554,34 @@ static int64_t wanted_active(const struct view *v, const struct job_plan *plan)
     return MAX(left, INT64_C(0));
 }
 
+/* The first index from `i` on that lies in no range of the set. *at is where to look next. */
+static int64_t past_ranges(const struct index_set *s, size_t *at, int64_t i)
+{
+    while (*at < s->len && s->at[*at].last < i)
+        ++*at;
+    return *at < s->len && s->at[*at].first <= i ? (int64_t)s->at[*at].last + 1 : i;
+}
+
 /* The smallest indexes that nobody has, works on or gave up. */
 static void pending_indexes(struct view *v, struct job_plan *plan, size_t n, index_vec *out)
 {
-    index_vec taken = {0};
+    index_vec going = {0};
+    size_t in_completed = 0, in_failed = 0;
 
-    each_pod(p,
-             v) if (has_valid_index(v, p) &&
-                    (job_pod_is_active(p) || (v->is_only_failed && job_pod_is_terminating(p))))
-        vec_push_in(v->a, &taken, p->index);
-    index_sort(taken.at, taken.len);
-    struct index_set busy = index_set_with(v->a, &plan->completed, taken.at, taken.len);
-    for (int32_t i = 0; i < v->job->spec->completions && out->len < n; i++)
-        if (!index_set_has(&busy, i) && !index_set_has(&plan->failed_indexes, i))
-            vec_push_in(v->a, out, i);
+    each_idle(p, v) if (v->is_only_failed && job_pod_is_terminating(p) && has_valid_index(v, p))
+        vec_push_in(v->a, &going, p->index);
+    struct index_marks late = index_marks_of(v->a, going.at, going.len);
+    for (int64_t i = 0, was; out->len < n; i++) {
+        do {
+            was = i;
+            i = past_ranges(&plan->completed, &in_completed, i);
+            i = past_ranges(&plan->failed_indexes, &in_failed, i);
+        } while (i != was);
+        if (i >= v->job->spec->completions)
+            return;
+        if (!index_marks_has(&v->busy, (int32_t)i) && !index_marks_has(&late, (int32_t)i))
+            vec_push_in(v->a, out, (int32_t)i);
+    }
 }
 
 static void plan_indexed_births(struct view *v, struct job_plan *plan, size_t n)
@@ -578,11 +636,10 @@ static void plan_births(struct view *v, struct job_plan *plan, int64_t n)
 
 static void manage(struct view *v, struct job_plan *plan)
 {
-    pod_vec active = {0}, go = {0}, stay = {0};
+    pod_vec active = active_pods(v), go = {0}, stay = {0};
 
     plan->has_managed = true;
     plan->remove_uncounted = true;
-    active_pods(v, &active);
     if (v->job->spec->suspend) {
         sort_stable(active.at, active.len, sizeof(*active.at), by_deletion);
         plan_removal(v, plan, &active);
@@ -590,7 +647,7 @@ static void manage(struct view *v, struct job_plan *plan)
     }
     int64_t want = wanted_active(v, plan), surplus = plan->active - want;
     if (v->is_indexed)
-        split_by_index(v, &active, &go, &stay);
+        split_by_index(v, &go, &stay);
     else
         stay = active;
     if ((int64_t)go.len < surplus) {
@@ -619,10 +676,12 @@ static void count_pods(struct view *v, struct job_plan *plan)
     plan->succeeded =
         (was ? was->succeeded : 0) + (listed ? (int64_t)listed->succeeded.len : 0);
     plan->failed = (was ? was->failed : 0) + (listed ? (int64_t)listed->failed.len : 0);
-    each_pod(p, v)
+    plan->active = (int32_t)v->n_active;
+    plan->ready = (int32_t)v->n_ready;
+    plan->idle = v->idle;
+    plan->n_idle = v->n_idle;
+    each_idle(p, v)
     {
-        plan->active += job_pod_is_active(p);
-        plan->ready += job_pod_is_active(p) && p->is_ready;
         plan->terminating += job_pod_is_terminating(p);
         plan->succeeded += is_new_succeeded(v, p);
         plan->failed += is_new_failed(v, p) && p->action != JOB_POLICY_IGNORE;
@@ -656,8 +715,7 @@ struct job_plan job_decide(struct arena *a, const struct job_look *look)
         decide_by_index(&v, &plan);
     }
     if (plan.outcome != JOB_GOES_ON) {
-        pod_vec active = {0};
-        active_pods(&v, &active);
+        pod_vec active = active_pods(&v);
         plan_removal(&v, &plan, &active);
     } else if (!look->is_waiting && !instant_is_set(job->metadata->deletion_timestamp)) {
         manage(&v, &plan);

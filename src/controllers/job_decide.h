@@ -74,6 +74,8 @@ struct job_plan {
     struct index_set completed, failed_indexes, stored_completed;
     const uint32_t *held; /* pods kept for their failure count until they are replaced */
     size_t n_held;
+    const struct job_pod *const *idle; /* the pods that are not active; NULL: look at all */
+    size_t n_idle;
     struct instant start_time;
     bool is_indexed, is_per_index, is_only_failed; /* of the spec */
 };

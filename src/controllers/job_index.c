@@ -105,3 +105,39 @@ void index_sort(int32_t *indexes, size_t n)
 {
     sort_stable(indexes, n, sizeof(*indexes), by_value);
 }
+
+/* ---- marks ---- */
+
+#define MARKS_SPREAD 64 /* bits spent on an index, at most; sorting costs more */
+
+struct index_marks index_marks_of(struct arena *a, int32_t *indexes, size_t n)
+{
+    struct index_marks m = {0};
+    struct index_set none = {0};
+    int32_t most = 0;
+
+    for (size_t i = 0; i < n; i++)
+        most = MAX(most, indexes[i]);
+    if ((uint64_t)most >= (n + 64) * MARKS_SPREAD) {
+        index_sort(indexes, n);
+        for (size_t i = 1; i < n; i++)
+            m.has_twice |= indexes[i] == indexes[i - 1];
+        m.set = index_set_with(a, &none, indexes, n);
+        return m;
+    }
+    m.n_bits = most + 1;
+    m.bits = arena_array(a, uint64_t, (size_t)most / 64 + 1);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t *word = &m.bits[indexes[i] / 64], bit = UINT64_C(1) << (indexes[i] % 64);
+        m.has_twice |= (*word & bit) != 0;
+        *word |= bit;
+    }
+    return m;
+}
+
+bool index_marks_has(const struct index_marks *m, int32_t index)
+{
+    if (!m->bits)
+        return index_set_has(&m->set, index);
+    return index < m->n_bits && m->bits[index / 64] >> (index % 64) & 1;
+}

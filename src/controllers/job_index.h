@@ -25,3 +25,14 @@ struct index_set index_set_with(struct arena *a, const struct index_set *s,
 struct str index_set_text(struct arena *a, const struct index_set *s);
 /* Sorts ascending. */
 void index_sort(int32_t *indexes, size_t n);
+
+/* Which of many indexes there are: a bit each, or a set where they lie far apart. */
+struct index_marks {
+    uint64_t *bits;
+    int32_t n_bits;       /* of `bits` */
+    bool has_twice;       /* one was given more than once */
+    struct index_set set; /* where there are no bits */
+};
+/* Of non-negative indexes, in any order (which it may change). */
+struct index_marks index_marks_of(struct arena *a, int32_t *indexes, size_t n);
+bool index_marks_has(const struct index_marks *m, int32_t index);

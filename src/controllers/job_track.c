@@ -8,14 +8,17 @@
 
 #include "api/batch_v1.h"
 
+typedef VEC(struct str) str_vec;
+typedef VEC(const struct job_pod *) pod_vec;
+
 struct track {
     struct arena *a;
     const struct job_look *look;
     const struct job_plan *plan;
     struct job_status *status; /* the next one */
     struct str_list stored_ok, stored_failed;
-    VEC(struct str) ok, failed; /* listed now */
-    VEC(int32_t) indexes;       /* newly completed */
+    str_vec ok, failed;   /* listed now */
+    VEC(int32_t) indexes; /* newly completed */
     VEC(uint32_t) let_go;
     enum job_outcome outcome;
     bool must_write, is_full;
@@ -34,34 +37,39 @@ static bool is_let_go(const struct job_look *look, const struct job_pod *p)
     return has(look->let_go, look->n_let_go, p->uid);
 }
 
-static const struct job_pod *holder_of(const struct job_look *look, struct str uid)
+/* 1. What is listed and no longer held is counted; the rest stays listed. Returns how many. */
+static int32_t clean_list(struct track *t, const struct str_list *stored, str_vec *left)
 {
-    for (size_t i = 0; i < look->n_pods; i++)
-        if (str_eq(look->pods[i].uid, uid) && look->pods[i].has_finalizer &&
-            !is_let_go(look, &look->pods[i]))
-            return &look->pods[i];
-    return NULL;
+    MAP(bool) held = {0};
+    int32_t n = 0;
+
+    if (stored->len == 0)
+        return 0;
+    for (size_t i = 0; i < t->look->n_pods; i++) {
+        const struct job_pod *p = &t->look->pods[i];
+        if (p->has_finalizer && !is_let_go(t->look, p))
+            *map_put(&held, p->uid) = true;
+    }
+    for (size_t i = 0; i < stored->len; i++) {
+        if (map_get(&held, stored->at[i]))
+            vec_push_in(t->a, left, stored->at[i]);
+        else
+            n++;
+    }
+    map_fini(&held);
+    t->must_write |= n > 0;
+    return n;
 }
 
-/* 1. What is listed and no longer held is counted. */
 static void clean(struct track *t)
 {
-    for (size_t i = 0; i < t->stored_ok.len; i++) {
-        if (holder_of(t->look, t->stored_ok.at[i])) {
-            vec_push_in(t->a, &t->ok, t->stored_ok.at[i]);
-            continue;
-        }
-        SET(t->status, succeeded, t->status->succeeded + 1);
-        t->must_write = true;
-    }
-    for (size_t i = 0; i < t->stored_failed.len; i++) {
-        if (holder_of(t->look, t->stored_failed.at[i])) {
-            vec_push_in(t->a, &t->failed, t->stored_failed.at[i]);
-            continue;
-        }
-        SET(t->status, failed, t->status->failed + 1);
-        t->must_write = true;
-    }
+    int32_t n_ok = clean_list(t, &t->stored_ok, &t->ok);
+    int32_t n_failed = clean_list(t, &t->stored_failed, &t->failed);
+
+    if (n_ok)
+        SET(t->status, succeeded, t->status->succeeded + n_ok);
+    if (n_failed)
+        SET(t->status, failed, t->status->failed + n_failed);
 }
 
 static bool is_considered_failed(const struct track *t, const struct job_pod *p)
@@ -124,22 +132,39 @@ static int by_index(const void *x, const void *y)
     return (a->index > b->index) - (a->index < b->index);
 }
 
-/* 2 to 4, over all pods. */
+static void consider(struct track *t, pod_vec *order, const struct job_pod *p)
+{
+    if (p->has_finalizer && may_go(t, p) && !is_let_go(t->look, p))
+        vec_push_in(t->a, order, p);
+}
+
+/* Those that may go; while the Job goes on, none of the active ones. */
+static pod_vec all_to_go(struct track *t)
+{
+    bool goes_on = t->outcome == JOB_GOES_ON &&
+                   !instant_is_set(t->look->job->metadata->deletion_timestamp);
+    pod_vec order = {0};
+
+    if (t->plan->idle && goes_on) {
+        for (size_t i = 0; i < t->plan->n_idle; i++)
+            consider(t, &order, t->plan->idle[i]);
+    } else {
+        for (size_t i = 0; i < t->look->n_pods; i++)
+            consider(t, &order, &t->look->pods[i]);
+    }
+    return order;
+}
+
+/* 2 to 4. */
 static void go_through(struct track *t)
 {
-    const struct job_pod **order =
-        arena_array(t->a, const struct job_pod *, t->look->n_pods + 1);
+    pod_vec order = all_to_go(t);
 
-    for (size_t i = 0; i < t->look->n_pods; i++)
-        order[i] = &t->look->pods[i];
     if (t->plan->is_indexed)
-        sort_stable(order, t->look->n_pods, sizeof(*order), by_index);
-    for (size_t i = 0; i < t->look->n_pods; i++) {
-        const struct job_pod *p = order[i];
-        if (!p->has_finalizer || is_let_go(t->look, p) || !may_go(t, p))
-            continue;
-        vec_push_in(t->a, &t->let_go, (uint32_t)(p - t->look->pods));
-        classify(t, p);
+        sort_stable(order.at, order.len, sizeof(*order.at), by_index);
+    for (size_t i = 0; i < order.len; i++) {
+        vec_push_in(t->a, &t->let_go, (uint32_t)(order.at[i] - t->look->pods));
+        classify(t, order.at[i]);
         if (t->indexes.len + t->ok.len + t->failed.len >= JOB_MAX_UNCOUNTED) {
             t->is_full = true;
             return;
@@ -383,27 +408,23 @@ struct job_settled job_track(struct arena *a, const struct job_look *look,
 
 /* ---- 7 to 9 ---- */
 
-static bool is_gone(const struct job_look *look, const uint32_t *gone, size_t n, struct str uid)
-{
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(look->pods[gone[i]].uid, uid))
-            return true;
-    return false;
-}
-
 /* Moves listed uids whose finalizer is away into their counter. */
 static size_t count_gone(const struct job_look *look, const uint32_t *gone, size_t n,
                          const struct str_list *list, struct str *left, size_t *n_left)
 {
+    MAP(bool) is_gone = {0};
     size_t counted = 0;
 
     *n_left = 0;
+    for (size_t i = 0; list->len && i < n; i++)
+        *map_put(&is_gone, look->pods[gone[i]].uid) = true;
     for (size_t i = 0; i < list->len; i++) {
-        if (is_gone(look, gone, n, list->at[i]))
+        if (map_get(&is_gone, list->at[i]))
             counted++;
         else
             left[(*n_left)++] = list->at[i];
     }
+    map_fini(&is_gone);
     return counted;
 }
 
