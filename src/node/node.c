@@ -20,16 +20,30 @@
 
 /* ---- what the keeper knew when we came ---- */
 
+/* A command that only asked, and nobody waits for its answer. */
+static void end_stray_check(struct node_agent *a, const struct runtime_status *s)
+{
+    if (!str_has(s->id, S("." NODE_CHECK_MARK)))
+        return;
+    if (s->state == RUNTIME_EXITED)
+        runtime_forget(a->runtime, s->id);
+    else
+        runtime_stop(a->runtime, s->id, (struct span){0});
+}
+
 static void join_container(void *ctx, const struct runtime_status *s)
 {
     struct node_agent *a = ctx;
     struct str uid, name;
     int32_t attempt;
 
-    if (!node_container_id_parse(s->id, &uid, &name, &attempt))
+    if (!node_container_id_parse(s->id, &uid, &name, &attempt)) {
+        end_stray_check(a, s);
         return;
+    }
     struct node_container *c = node_pod_container(node_pod_get(a, uid), name);
     c->attempt = MAX(c->attempt, attempt);
+    c->post_start = HOOK_DONE;
 }
 
 static char *own(struct str s)
@@ -149,8 +163,11 @@ static void container_exited(void *ctx, const struct runtime_status *s)
     struct str uid, name;
     int32_t attempt;
 
-    if (!node_container_id_parse(s->id, &uid, &name, &attempt))
+    if (!node_container_id_parse(s->id, &uid, &name, &attempt)) {
+        if (!node_check_exited(a, s))
+            end_stray_check(a, s);
         return;
+    }
     struct node_pod **p = map_get(&a->by_uid, uid);
     if (!p)
         return;
@@ -285,6 +302,7 @@ struct node_agent *node_agent_new(struct io *io, struct client *client,
 
     *a = (struct node_agent){.io = io, .client = client};
     list_init(&a->starts);
+    list_init(&a->checks);
     copy_config(a, config);
     if (make_dirs(a, err) < 0 ||
         checkpoint_exchange(a->data_dir, boot_id(&a->arena), &a->was_restarted, err) < 0) {
@@ -313,6 +331,7 @@ void node_agent_free(struct node_agent *a)
     if (a->control)
         control_free(a->control);
     node_starts_free(a);
+    node_checks_free(a, S(""));
     runtime_free(a->runtime);
     accounts_free(a->accounts);
     map_each (i, &a->by_uid) {

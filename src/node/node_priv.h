@@ -2,6 +2,7 @@
  *
  *     node.c        the whole: start, events, the end
  *     pod.c         one pod: look, decide, act
+ *     pod_probe.c   probes and hooks; check.c asks, probe.c counts
  *     pod_start.c   from a container's spec to a runtime_spec
  *     pod_volume.c  directories and files of volumes
  *     pod_log.c     logs over HTTP
@@ -17,12 +18,14 @@
 #include "node/node.h"
 #include "node/pod_plan.h"
 #include "node/pod_source.h"
+#include "node/probe.h"
 #include "runtime/runtime.h"
 
 #define NODE_LOG_MAX_NAME 255
 #define SOURCE_AGAIN_S 10  /* a ConfigMap that was missing is looked for again */
 #define REPORT_DELAY_MS 10 /* what ends so soon is told once, not twice */
 #define GONE_GRACE_S 2
+#define NODE_CHECK_MARK "check-" /* in the id of a command that only asks */
 
 struct object;
 
@@ -41,6 +44,8 @@ const struct account *account_find(struct accounts *a, uint32_t uid, io_fn *read
 
 /* ---- the agent ---- */
 
+enum hook_state { HOOK_NONE, HOOK_RUNNING, HOOK_DONE };
+
 struct node_container {
     struct str name;
     bool is_init;
@@ -48,6 +53,15 @@ struct node_container {
     bool is_starting;
     struct str problem, problem_message;
     struct instant problem_until; /* then it is tried again */
+
+    /* Of the run `probed_attempt` - 1 (pod_probe.c). */
+    int32_t probed_attempt;
+    struct probe_state probes[PROBE_KINDS];
+    enum hook_state post_start, pre_stop;
+    bool is_unhealthy; /* a probe or postStart failed: it is to end */
+    bool has_kill_grace;
+    struct span kill_grace;
+    struct instant stop_by; /* while its preStop hook runs */
 };
 
 /* A pod that is or was here and is not settled yet. */
@@ -81,7 +95,7 @@ struct node_agent {
     MAP(struct node_pod *) by_uid, by_path; /* by_path: the first of a chain */
     MAP(char *) told_images;                /* an Event was written for each */
     MAP(char *) restarted;                  /* uids of pods from before the machine's restart */
-    struct list starts;
+    struct list starts, checks;
     bool is_ready, was_restarted, is_registered, is_root;
     int64_t cpu_millis, memory, storage;
     struct io_timer *heartbeat;
@@ -103,6 +117,22 @@ bool node_container_id_parse(struct str id, struct str *uid, struct str *name,
 struct node_container *node_pod_container(struct node_pod *p, struct str name);
 void node_pod_queue(struct node_pod *p);
 void node_queue_all(void *agent);
+
+/* ---- pod_probe.c ---- */
+
+/* Asks what is due of a container that runs. */
+void node_probe_container(struct step *s, struct node_pod *p, const struct pod *pod,
+                          const struct container *c, const struct runtime_status *st);
+/* What probes and hooks said of its newest run. */
+void node_probe_see(const struct container *c, const struct node_container *nc,
+                    struct container_seen *out);
+/* Asks it to end, after its preStop hook. */
+void node_container_stop(struct step *s, struct node_pod *p, const struct pod *pod,
+                         const struct container *c, struct span grace);
+/* Checks of the pod, or all of them where uid is "": nobody is told. */
+void node_checks_free(struct node_agent *a, struct str uid);
+/* True where the process was a command that only asks. */
+bool node_check_exited(struct node_agent *a, const struct runtime_status *s);
 
 /* ---- pod_start.c ---- */
 

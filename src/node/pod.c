@@ -32,6 +32,7 @@ bool node_container_id_parse(struct str id, struct str *uid, struct str *name, i
     int64_t n;
 
     if (!str_cut(id, '.', uid, &rest) || !str_rcut(rest, '.', name, &number) ||
+        str_has(*name, S(".")) || /* a command that only asks */
         !str_to_i64(number, &n) || n < 0 || n > INT32_MAX)
         return false;
     *attempt = (int32_t)n;
@@ -94,6 +95,7 @@ static void leave_path(struct node_pod *p)
 void node_pod_free(struct node_pod *p)
 {
     leave_path(p);
+    node_checks_free(p->agent, p->uid);
     map_del(&p->agent->by_uid, p->uid);
     object_unref(p->object);
     vec_fini(&p->containers);
@@ -182,6 +184,7 @@ static void see_container(struct node_pod *p, struct arena *a, const struct cont
     const struct runtime_status *before = status_of(p, a, nc, nc->attempt - 1);
 
     out->attempt = MAX(nc->attempt, 0);
+    node_probe_see(c, nc, out);
     if (before)
         out->last = end_of(a, before);
     if (nc->problem.len && instant_before(now, nc->problem_until)) {
@@ -245,6 +248,17 @@ static void look(struct step *s, struct node_pod *p, const struct pod *pod,
         seen->refused = S("NodeRestart");
         seen->refused_message =
             S("the machine was restarted while this pod was on it; it is not run twice");
+    }
+}
+
+static void probe_all(struct step *s, struct node_pod *p, const struct pod *pod,
+                      const struct container_list *l)
+{
+    for (size_t i = 0; i < l->len; i++) {
+        const struct node_container *nc = node_pod_container(p, l->at[i].name);
+        const struct runtime_status *st = status_of(p, s->arena, nc, nc->attempt);
+        if (st && !nc->is_starting && st->state != RUNTIME_EXITED)
+            node_probe_container(s, p, pod, &l->at[i], st);
     }
 }
 
@@ -315,6 +329,7 @@ static void ask_start(struct step *s, struct node_pod *p, struct node_container 
         runtime_forget(a->runtime, node_container_id(s->arena, p->uid, nc->name, attempt - 2));
     nc->attempt = attempt;
     nc->is_starting = true;
+    nc->post_start = HOOK_NONE;
     nc->problem = (struct str){0};
     runtime_start(a->runtime, spec, started, x);
 }
@@ -338,23 +353,14 @@ static void start(struct step *s, struct node_pod *p, const struct pod *pod,
     }
 }
 
-static void stop(struct step *s, struct node_pod *p, const struct container *c,
-                 struct span grace)
-{
-    struct node_container *nc = node_pod_container(p, c->name);
-
-    if (nc->attempt >= 0)
-        runtime_stop(p->agent->runtime,
-                     node_container_id(s->arena, p->uid, nc->name, nc->attempt), grace);
-}
-
 static void act_on(struct step *s, struct node_pod *p, const struct pod *pod,
                    const struct container_list *l, const struct container_todo *todo,
                    struct span grace)
 {
     for (size_t i = 0; i < l->len; i++) {
         if (todo[i].stop)
-            stop(s, p, &l->at[i], grace);
+            node_container_stop(s, p, pod, &l->at[i],
+                                todo[i].has_grace ? todo[i].grace : grace);
         if (todo[i].start)
             start(s, p, pod, &l->at[i], todo[i].attempt);
     }
@@ -441,6 +447,10 @@ static void reconcile_one(struct step *s, struct node_pod *p)
                             ? pod->status->start_time
                             : s->now;
     p->is_preparing = false;
+    if (!p->is_gone && !was_terminal && !IS_SET(pod->metadata, deletion_timestamp)) {
+        probe_all(s, p, pod, &pod->spec->init_containers);
+        probe_all(s, p, pod, &pod->spec->containers);
+    }
     look(s, p, pod, &seen);
     todo = pod_decide(s->arena, &seen);
     act_on(s, p, pod, &pod->spec->init_containers, todo.init, todo.grace);

@@ -63,8 +63,10 @@ static bool rule_matches(const struct container_restart_rule *rule, int32_t code
 /* Shall an ended container run again? Its own rules come before its own policy, and that
  * before the pod's. */
 static bool wants_restart(const struct pod *pod, const struct container *c, bool is_init,
-                          const struct container_end *end)
+                          const struct container_seen *s)
 {
+    const struct container_end *end = &s->end;
+
     for (size_t i = 0; i < c->restart_policy_rules.len; i++) {
         const struct container_restart_rule *rule = &c->restart_policy_rules.at[i];
         if (str_eqz(rule->action, "Restart") && rule_matches(rule, end->exit_code))
@@ -73,6 +75,8 @@ static bool wants_restart(const struct pod *pod, const struct container *c, bool
     struct str policy = c->restart_policy.len ? c->restart_policy : pod->spec->restart_policy;
     if (str_eqz(policy, "Never"))
         return false;
+    if (s->is_unhealthy) /* we ended it: its code says nothing */
+        return true;
     if (str_eqz(policy, "OnFailure") || (is_init && !c->restart_policy.len))
         return end->exit_code != 0;
     return true;
@@ -120,6 +124,16 @@ static void restart(struct deciding *d, const struct container *c,
 
 /* ---- a pod that goes on ---- */
 
+/* A probe says that it must end. */
+static void end_unhealthy(const struct container_seen *s, struct container_todo *t)
+{
+    if (!s->is_unhealthy || !is_alive(s))
+        return;
+    t->stop = true;
+    t->has_grace = s->has_kill_grace;
+    t->grace = s->kill_grace;
+}
+
 enum init_state { INIT_DONE, INIT_WORKING, INIT_FAILED };
 
 static enum init_state decide_init(struct deciding *d)
@@ -132,6 +146,7 @@ static enum init_state decide_init(struct deciding *d)
         struct container_todo *t = &d->todo->init[i];
         bool stays = container_is_sidecar(c);
 
+        end_unhealthy(s, t);
         if (stays && s->at == CONTAINER_ENDED) {
             restart(d, c, s, t);
             continue; /* it was up once: that is all the next one waits for */
@@ -140,13 +155,13 @@ static enum init_state decide_init(struct deciding *d)
             start(d, s, t);
             return INIT_WORKING;
         }
-        if (stays && s->at != CONTAINER_STARTING)
+        if (stays && s->at != CONTAINER_STARTING && !s->is_unstarted)
             continue;
         if (has_succeeded(s))
             continue;
         if (s->at != CONTAINER_ENDED)
             return INIT_WORKING;
-        if (!wants_restart(d->pod, c, true, &s->end))
+        if (!wants_restart(d->pod, c, true, s))
             return INIT_FAILED;
         restart(d, c, s, t);
         return INIT_WORKING;
@@ -177,9 +192,10 @@ static struct main_sum decide_main(struct deciding *d, bool may_start)
             sum.has_failed = true;
         if (!may_start)
             continue;
+        end_unhealthy(s, t);
         if (s->at == CONTAINER_NEVER)
             start(d, s, t);
-        if (s->at == CONTAINER_ENDED && wants_restart(d->pod, c, false, &s->end)) {
+        if (s->at == CONTAINER_ENDED && wants_restart(d->pod, c, false, s)) {
             sum.has_due = true;
             restart(d, c, s, t);
         }

@@ -45,6 +45,11 @@ struct container_seen {
     struct str problem;        /* why it cannot be started now, "" where it can */
     struct str problem_message;
     struct instant problem_until; /* then it may be tried again */
+    bool is_unstarted;            /* its startup probe or postStart hook has not passed */
+    bool is_unready;              /* nor its readiness probe */
+    bool is_unhealthy;            /* a probe says that it must end; it is started again */
+    bool has_kill_grace;          /* with this much time instead of the pod's */
+    struct span kill_grace;
 };
 
 struct pod_seen {
@@ -60,6 +65,8 @@ struct pod_seen {
 struct container_todo {
     bool start; /* run number `attempt` */
     bool stop;
+    bool has_grace; /* of its own, for the stop */
+    struct span grace;
     int32_t attempt;
     struct str waiting, waiting_message; /* the reason where it does not run yet */
 };

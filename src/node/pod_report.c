@@ -101,13 +101,13 @@ static struct container_status container_report(const struct reporting *r,
     }
     SET(st, last_state,
         last->is_set ? terminated(a, last) : arena_new(a, struct container_state));
-    SET(st, ready, stays ? runs : has_exit_zero(s));
+    SET(st, ready, stays ? runs && !s->is_unready : has_exit_zero(s));
     SET(st, restart_count, s->attempt);
     SET(st, image, c->image);
     SET(st, image_id, S(""));
     if (s->id.len)
         SET(st, container_id, s->id);
-    SET(st, started, runs);
+    SET(st, started, runs && !s->is_unstarted);
     return out;
 }
 
@@ -131,14 +131,14 @@ typedef bool counts_fn(const struct container *c, const struct container_seen *s
 static bool is_incomplete(const struct container *c, const struct container_seen *s)
 {
     if (container_is_sidecar(c))
-        return s->at == CONTAINER_NEVER || s->at == CONTAINER_STARTING;
+        return s->at == CONTAINER_NEVER || s->at == CONTAINER_STARTING || s->is_unstarted;
     return !has_exit_zero(s);
 }
 
 static bool is_unready(const struct container *c, const struct container_seen *s)
 {
     (void)c;
-    return s->at != CONTAINER_RUNNING && s->at != CONTAINER_STOPPING;
+    return (s->at != CONTAINER_RUNNING && s->at != CONTAINER_STOPPING) || s->is_unready;
 }
 
 /* Adds " name" for each that counts; the number of them. */
