@@ -203,14 +203,31 @@ static struct main_sum decide_main(struct deciding *d, bool may_start)
     return sum;
 }
 
-static void stop_all(struct deciding *d, bool mains_too)
+static bool is_main_alive(const struct deciding *d)
 {
-    const struct pod_spec *spec = d->pod->spec;
+    for (size_t i = 0; i < d->pod->spec->containers.len; i++)
+        if (is_alive(&d->seen->main[i]))
+            return true;
+    return false;
+}
 
-    for (size_t i = 0; i < spec->init_containers.len; i++)
+/* Init containers and sidecars go in reverse order, each when those behind it have gone. */
+static void stop_inits(struct deciding *d)
+{
+    for (size_t i = d->pod->spec->init_containers.len; i-- > 0;) {
         d->todo->init[i].stop = is_alive(&d->seen->init[i]);
-    for (size_t i = 0; mains_too && i < spec->containers.len; i++)
+        if (d->todo->init[i].stop)
+            return;
+    }
+}
+
+/* The main containers at once, then the sidecars. */
+static void stop_all(struct deciding *d)
+{
+    for (size_t i = 0; i < d->pod->spec->containers.len; i++)
         d->todo->main[i].stop = is_alive(&d->seen->main[i]);
+    if (!is_main_alive(d))
+        stop_inits(d);
 }
 
 static bool any_alive(const struct deciding *d)
@@ -234,7 +251,7 @@ static void decide_going_on(struct deciding *d)
     todo->is_initialized = init == INIT_DONE;
     todo->grace = span_s(d->pod->spec->termination_grace_period_seconds);
     if (init == INIT_FAILED) {
-        stop_all(d, false); /* sidecars that were up already */
+        stop_inits(d); /* sidecars that were up already */
         todo->is_dead = !any_alive(d);
         todo->phase = todo->is_dead ? S("Failed") : S("Pending");
     } else if (init == INIT_WORKING || sum.has_unstarted) {
@@ -244,7 +261,7 @@ static void decide_going_on(struct deciding *d)
     } else {
         for (size_t i = 0; i < d->pod->spec->init_containers.len; i++)
             todo->init[i] = (struct container_todo){0}; /* no sidecar is started for nobody */
-        stop_all(d, false);
+        stop_inits(d);
         todo->is_dead = !any_alive(d);
         todo->phase = !todo->is_dead   ? S("Running")
                       : sum.has_failed ? S("Failed")
@@ -308,7 +325,7 @@ static void decide_ending(struct deciding *d, const struct ending *e)
 {
     struct pod_todo *todo = d->todo;
 
-    stop_all(d, true);
+    stop_all(d);
     todo->grace = e->grace;
     todo->is_dead = !any_alive(d);
     todo->can_delete = todo->is_dead && e->by_deletion;
