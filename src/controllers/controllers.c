@@ -11,7 +11,9 @@ const struct controller_row controller_rows[] = {
     {"namespace-controller", "empties namespaces that are being deleted", namespace_start, namespace_free, NULL},
     {"garbage-collector-controller", "deletes what lost its owners", garbage_start, garbage_free, NULL},
     {"node-lifecycle-controller", "taints nodes by their state", node_start, node_free, NULL},
+    {"pod-garbage-collector-controller", "ends and deletes pods of lost nodes, and the oldest that have ended", pod_garbage_start, pod_garbage_free, NULL},
     {"scheduler", "binds pods to nodes", scheduler_start, scheduler_free, NULL},
+    {"taint-eviction-controller", "takes pods from nodes that are tainted NoExecute", taint_eviction_start, taint_eviction_free, NULL},
     {"ttl-after-finished-controller", "deletes finished Jobs when their time is over", ttl_start, ttl_free, NULL},
 };
 /* clang-format on */

@@ -18,6 +18,10 @@ void *node_start(struct control *c);
 void node_free(void *state);
 void *scheduler_start(struct control *c);
 void scheduler_free(void *state);
+void *pod_garbage_start(struct control *c);
+void pod_garbage_free(void *state);
+void *taint_eviction_start(struct control *c);
+void taint_eviction_free(void *state);
 void *ttl_start(struct control *c);
 void ttl_free(void *state);
 

@@ -11,19 +11,22 @@ struct instant node_lease_ends(struct node_lease lease)
 }
 
 /* Which status of which condition asks for which taint. A node that never said anything about
- * a condition is not tainted for it, but for Ready. */
-static const struct {
-    const char *condition, *status, *key;
+ * a condition is not tainted for it, but for Ready; and where nobody knows that it was ever
+ * ready, nothing is to leave it. */
+static const struct row {
+    const char *condition, *status, *key, *effect;
 } rows[] = {
-    {"Ready",              "False",   "node.kubernetes.io/not-ready"          },
-    {"Ready",              "",        "node.kubernetes.io/not-ready"          },
-    {"Ready",              "Unknown", "node.kubernetes.io/unreachable"        },
-    {"MemoryPressure",     "True",    "node.kubernetes.io/memory-pressure"    },
-    {"DiskPressure",       "True",    "node.kubernetes.io/disk-pressure"      },
-    {"PIDPressure",        "True",    "node.kubernetes.io/pid-pressure"       },
-    {"NetworkUnavailable", "True",    "node.kubernetes.io/network-unavailable"},
+    {"Ready",              "False",   "node.kubernetes.io/not-ready",           "NoSchedule"},
+    {"Ready",              "False",   "node.kubernetes.io/not-ready",           "NoExecute" },
+    {"Ready",              "",        "node.kubernetes.io/not-ready",           "NoSchedule"},
+    {"Ready",              "Unknown", "node.kubernetes.io/unreachable",         "NoSchedule"},
+    {"Ready",              "Unknown", "node.kubernetes.io/unreachable",         "NoExecute" },
+    {"MemoryPressure",     "True",    "node.kubernetes.io/memory-pressure",     "NoSchedule"},
+    {"DiskPressure",       "True",    "node.kubernetes.io/disk-pressure",       "NoSchedule"},
+    {"PIDPressure",        "True",    "node.kubernetes.io/pid-pressure",        "NoSchedule"},
+    {"NetworkUnavailable", "True",    "node.kubernetes.io/network-unavailable", "NoSchedule"},
+    {"",                   "",        "node.kubernetes.io/unschedulable",       "NoSchedule"},
 };
-#define UNSCHEDULABLE "node.kubernetes.io/unschedulable"
 
 static struct str status_of(const struct json *node, const char *condition)
 {
@@ -36,44 +39,48 @@ static struct str status_of(const struct json *node, const char *condition)
     return str_of(NULL, 0);
 }
 
-static bool is_wanted(const struct json *node, struct str key)
+static bool holds(const struct json *node, const struct row *r)
 {
-    if (str_eqz(key, UNSCHEDULABLE))
+    if (!r->condition[0])
         return json_bool(json_path(node, "spec", "unschedulable", NULL), false);
+    return str_eqz(status_of(node, r->condition), r->status);
+}
+
+static bool is_of(const struct json *taint, const struct row *r)
+{
+    return str_eqz(json_str(json_getz(taint, "key")), r->key) &&
+           str_eqz(json_str(json_getz(taint, "effect")), r->effect);
+}
+
+/* One of ours that no row asks for any more. */
+static bool is_over(const struct json *node, const struct json *taint)
+{
+    bool is_ours = false;
+
     for (size_t i = 0; i < countof(rows); i++) {
-        if (str_eqz(key, rows[i].key) &&
-            str_eqz(status_of(node, rows[i].condition), rows[i].status))
-            return true;
+        if (!is_of(taint, &rows[i]))
+            continue;
+        if (holds(node, &rows[i]))
+            return false;
+        is_ours = true;
     }
+    return is_ours;
+}
+
+static bool has_taint(const struct json *taints, const struct row *r)
+{
+    json_each (i, taints)
+        if (is_of(json_at(taints, i), r))
+            return true;
     return false;
 }
 
-static bool is_ours(struct str key)
-{
-    for (size_t i = 0; i < countof(rows); i++) {
-        if (str_eqz(key, rows[i].key))
-            return true;
-    }
-    return str_eqz(key, UNSCHEDULABLE);
-}
-
-static bool has_taint(const struct json *taints, struct str key)
-{
-    json_each (i, taints) {
-        const struct json *t = json_at(taints, i);
-        if (str_eq(json_str(json_getz(t, "key")), key) &&
-            str_eqz(json_str(json_getz(t, "effect")), "NoSchedule"))
-            return true;
-    }
-    return false;
-}
-
-static struct json taint_of(struct arena *a, struct str key, struct instant now)
+static struct json taint_of(struct arena *a, const struct row *r, struct instant now)
 {
     struct json_obj t = obj_in(a);
 
-    obj_setz(&t, "key", json_of_str(key));
-    obj_setz(&t, "effect", json_of_z("NoSchedule"));
+    obj_setz(&t, "key", json_of_str(str_from(r->key)));
+    obj_setz(&t, "effect", json_of_str(str_from(r->effect)));
     obj_setz(&t, "timeAdded", json_of_str(time_text(a, now)));
     return obj_done(&t);
 }
@@ -86,21 +93,15 @@ const struct json *node_taints_decide(struct arena *a, const struct json *node,
     bool is_changed = false;
 
     json_each (i, taints) {
-        const struct json *t = json_at(taints, i);
-        struct str key = json_str(json_getz(t, "key"));
-        bool is_mine = is_ours(key) && str_eqz(json_str(json_getz(t, "effect")), "NoSchedule");
-        if (is_mine && !is_wanted(node, key))
+        if (is_over(node, json_at(taints, i)))
             is_changed = true;
         else
-            arr_add(&out, *t);
+            arr_add(&out, *json_at(taints, i));
     }
-    struct str last = {0};
-    for (size_t i = 0; i <= countof(rows); i++) {
-        struct str key = i < countof(rows) ? str_from(rows[i].key) : S(UNSCHEDULABLE);
-        if (str_eq(key, last) || !is_wanted(node, key) || has_taint(taints, key))
+    for (size_t i = 0; i < countof(rows); i++) {
+        if (!holds(node, &rows[i]) || has_taint(taints, &rows[i]))
             continue;
-        last = key;
-        arr_add(&out, taint_of(a, key, now));
+        arr_add(&out, taint_of(a, &rows[i], now));
         is_changed = true;
     }
     return is_changed ? json_new(a, arr_done(&out)) : NULL;

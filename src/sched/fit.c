@@ -1,6 +1,8 @@
 /* fit.c - taints, tolerations, node selectors and affinity */
 #include "sched/fit_priv.h"
 
+#include "sched/sched.h"
+
 static bool compare_numbers(struct str op, struct str taint, struct str toleration)
 {
     int64_t x, y;
@@ -132,4 +134,26 @@ int64_t fit_preference(const struct pod_spec *spec, struct str node,
         if (l->at[i].preference && term_matches(l->at[i].preference, node, labels))
             sum += l->at[i].weight;
     return sum;
+}
+
+struct span sched_may_stay(const struct pod *pod, const struct node *node)
+{
+    const struct taint_list *taints = &node->spec->taints;
+    const struct toleration_list *l = &pod->spec->tolerations;
+    struct span least = {-1};
+
+    for (size_t i = 0; i < taints->len; i++) {
+        const struct toleration *t = NULL;
+        if (!str_eqz(taints->at[i].effect, "NoExecute"))
+            continue;
+        for (size_t k = 0; k < l->len && !t; k++)
+            t = tolerates(&l->at[k], &taints->at[i]) ? &l->at[k] : NULL;
+        if (!t)
+            return (struct span){0};
+        if (!IS_SET(t, toleration_seconds))
+            continue;
+        struct span stays = span_s(MAX(t->toleration_seconds, INT64_C(0)));
+        least = least.ns < 0 || stays.ns < least.ns ? stays : least;
+    }
+    return least;
 }

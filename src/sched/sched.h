@@ -71,6 +71,9 @@ void sched_wake(struct sched *s, struct str node, sched_wake_fn *wake, void *ctx
 /* May the pod be on this node now? */
 bool sched_fits_node(struct sched *s, const struct pod *pod, struct str node);
 
+/* How long a pod may stay on a node whose taints say NoExecute; -1 ns: for ever. */
+struct span sched_may_stay(const struct pod *pod, const struct node *node);
+
 /* Another opinion on a node that would fit (claims): false, and *why, where it may not be. */
 typedef bool sched_allow_fn(void *ctx, struct str node, struct str *why);
 

@@ -10,20 +10,20 @@
 TEST(node_taints)
 {
     static const struct {
-        const char *name, *node, *want; /* want: keys, or "same" */
+        const char *name, *node, *want; /* want: keys, ! for NoExecute, or "same" */
     } cases[] = {
         {"a ready node loses the taint of new ones",
-         "{\"spec\":{\"taints\":[" TAINT(NOT_READY) "]}," READY("True") "}",                                       ""       },
-        {"one that is not gets it",                  "{" READY("False") "}",                                       NOT_READY},
-        {"one that says nothing too",                "{}",                                                         NOT_READY},
+         "{\"spec\":{\"taints\":[" TAINT(NOT_READY) "]}," READY("True") "}",                                       ""                         },
+        {"one that is not gets it",                  "{" READY("False") "}",                                       NOT_READY " " NOT_READY "!"},
+        {"one that says nothing too",                "{}",                                                         NOT_READY                  },
         {"one that is unknown is unreachable",       "{" READY("Unknown") "}",
-         "node.kubernetes.io/unreachable"                                                                                   },
+         "node.kubernetes.io/unreachable node.kubernetes.io/unreachable!"                                                                     },
         {"what others taint stays",
          "{\"spec\":{\"taints\":[" TAINT("a") "," TAINT(NOT_READY) "]}," READY("True") "}",
-         "a"                                                                                                                },
+         "a"                                                                                                                                  },
         {"cordoned",                                 "{\"spec\":{\"unschedulable\":true}," READY("True") "}",
-         "node.kubernetes.io/unschedulable"                                                                                 },
-        {"nothing to do",                            "{\"spec\":{\"taints\":[" TAINT("a") "]}," READY("True") "}", "same"   },
+         "node.kubernetes.io/unschedulable"                                                                                                   },
+        {"nothing to do",                            "{\"spec\":{\"taints\":[" TAINT("a") "]}," READY("True") "}", "same"                     },
     };
     scoped(arena_fini) struct arena a = {0};
 
@@ -36,6 +36,8 @@ TEST(node_taints)
             if (j)
                 buf_byte(&got, ' ');
             buf_add(&got, json_str(json_getz(json_at(taints, j), "key")));
+            if (str_eqz(json_str(json_getz(json_at(taints, j), "effect")), "NoExecute"))
+                buf_byte(&got, '!');
         }
         check_samez(taints ? buf_str(&got) : S("same"), cases[i].want);
     }
