@@ -8,9 +8,9 @@
 #define MAX_TEXT 600
 
 /* Expressions by the type they yield; a letter behind @ is a part of that type. What upstream
- * estimates too low has a ~ before it: selections on what has no type or is
- * computed, flatten(), split() of nothing, `format`; an error counts as one where '' is
- * nothing.
+ * estimates too low has a ~ before it: selections on what has no type or is computed,
+ * flatten(), split() of nothing, replace() of what substring() left empty, `format`; and where
+ * '' is nothing, an error counts as one.
  */
 static const struct {
     char type;
@@ -182,8 +182,8 @@ static const struct {
     {'s', "@s.charAt(@i)"                                 },
     {'s', "@s.substring(@i)"                              },
     {'s', "@s.substring(@i, @i)"                          },
-    {'s', "@s.replace(@s, @s)"                            },
-    {'s', "@s.replace(@s, @s, @i)"                        },
+    {'s', "~@s.replace(@s, @s)"                           },
+    {'s', "~@s.replace(@s, @s, @i)"                       },
     {'s', "@s.lowerAscii()"                               },
     {'s', "@s.upperAscii()"                               },
     {'s', "@s.trim()"                                     },
