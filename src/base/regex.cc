@@ -18,6 +18,41 @@ static re2::StringPiece piece(struct str s)
     return re2::StringPiece(s.at ? s.at : "", s.len);
 }
 
+/* The words of Go's regexp, which Kubernetes' messages show. */
+static const char *complaint(RE2::ErrorCode code)
+{
+    switch (code) {
+    case RE2::ErrorBadEscape:
+        return "invalid escape sequence";
+    case RE2::ErrorBadCharClass:
+        return "invalid character class";
+    case RE2::ErrorBadCharRange:
+        return "invalid character class range";
+    case RE2::ErrorMissingBracket:
+        return "missing closing ]";
+    case RE2::ErrorMissingParen:
+        return "missing closing )";
+    case RE2::ErrorTrailingBackslash:
+        return "trailing backslash at end of expression";
+    case RE2::ErrorRepeatArgument:
+        return "missing argument to repetition operator";
+    case RE2::ErrorRepeatSize:
+        return "invalid repeat count";
+    case RE2::ErrorRepeatOp:
+        return "invalid nested repetition operator";
+    case RE2::ErrorBadPerlOp:
+        return "invalid or unsupported Perl syntax";
+    case RE2::ErrorBadUTF8:
+        return "invalid UTF-8";
+    case RE2::ErrorBadNamedCapture:
+        return "invalid named capture";
+    case RE2::ErrorPatternTooLarge:
+        return "expression too large";
+    default:
+        return "unexpected error";
+    }
+}
+
 extern "C" struct regex *regex_new(struct str pattern, struct err *err)
 {
     if (pattern.len > REGEX_MAX_PATTERN) {
@@ -33,7 +68,8 @@ extern "C" struct regex *regex_new(struct str pattern, struct err *err)
         return r;
     if (r)
         err_set(err, r->re.error_code() == RE2::ErrorPatternTooLarge ? ERR_LIMIT : ERR_SYNTAX,
-                "pattern '%.*s': %s", (int)pattern.len, pattern.at, r->re.error().c_str());
+                "error parsing regexp: %s: `%s`", complaint(r->re.error_code()),
+                r->re.error_arg().c_str());
     delete r;
     return nullptr;
 }

@@ -16,7 +16,7 @@ struct regex;
 extern "C" {
 #endif
 
-/* NULL with ERR_SYNTAX (RE2's reason) or ERR_LIMIT. */
+/* NULL with ERR_SYNTAX ("error parsing regexp: …", as Go says it) or ERR_LIMIT. */
 struct regex *regex_new(struct str pattern, struct err *err);
 void regex_free(struct regex *re);
 /* Does it match anywhere in s? */

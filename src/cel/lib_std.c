@@ -77,7 +77,7 @@ CEL_FN(s_matches)
     }
     struct regex *re = regex_new(cel_str(args[1]), &err);
     if (!re)
-        return cel_fail_text(c->arena, "error parsing regexp: %s", err.text);
+        return cel_fail_text(c->arena, "%s", err.text);
     v = cel_bool(regex_match(re, cel_str(args[0])));
     regex_free(re);
     return v;

@@ -198,6 +198,35 @@ static outlined struct cel_value eval_collector(struct ctx *c, const struct fold
     return is_map ? map_maker_done(&l.map) : cel_list(l.items.at, l.items.len);
 }
 
+/* What cannot be walked over, by the name that cel-go has for it. */
+static struct cel_value no_range(struct ctx *c, const struct fold_info *f, struct cel_value v)
+{
+    static const char *const names[CEL_KINDS] = {
+        [CEL_NULL] = "types.Null",
+        [CEL_BOOL] = "types.Bool",
+        [CEL_INT] = "types.Int",
+        [CEL_UINT] = "types.Uint",
+        [CEL_DOUBLE] = "types.Double",
+        [CEL_STRING] = "types.String",
+        [CEL_BYTES] = "types.Bytes",
+        [CEL_TYPE] = "*types.Type",
+        [CEL_TIMESTAMP] = "types.Timestamp",
+        [CEL_DURATION] = "types.Duration",
+        [CEL_OPTIONAL] = "*types.Optional",
+        [CEL_QUANTITY] = "cel.Quantity",
+        [CEL_SEMVER] = "cel.Semver",
+        [CEL_IP] = "cel.IP",
+        [CEL_CIDR] = "cel.CIDR",
+        [CEL_URL] = "cel.URL",
+    };
+    struct str name = names[v.kind] ? str_from(names[v.kind]) : cel_type_of(v)->name;
+
+    if (f->has_two)
+        return cel_fail_text(c->arena, "unsupported comprehension range type: %.*s",
+                             STR_ARG(name));
+    return cel_fail_name(CEL_E_RANGE, name);
+}
+
 struct cel_value eval_fold(struct ctx *c, const struct op *op)
 {
     const struct fold_info *f = op->fold;
@@ -213,7 +242,7 @@ struct cel_value eval_fold(struct ctx *c, const struct op *op)
     if (cel_is_stop(range))
         return range;
     if (range.kind != CEL_LIST && range.kind != CEL_MAP)
-        return cel_fail_name(CEL_E_RANGE, cel_type_of(range)->name);
+        return no_range(c, f, range);
     switch (f->kind) {
     case FOLD_ALL:
         return eval_quantifier(c, f, range, false);

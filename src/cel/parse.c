@@ -559,7 +559,8 @@ static struct node *parse_dot(struct parser *p, struct node *n)
     }
     bool is_plain = at(p, T_IDENT) && !s->is_opt;
     if (at(p, T_STRING) || at(p, T_BYTES)) {
-        issue_report(p->report, pos, "Syntax error: no viable alternative at input '.%.*s'",
+        issue_report(p->report, p->tok.from,
+                     "Syntax error: no viable alternative at input '.%.*s'",
                      STR_ARG(text_of(p, p->tok)));
         take(p);
         return ast_new(p->arena, N_ERROR, pos);

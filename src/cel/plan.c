@@ -423,7 +423,7 @@ static void prepare(struct planner *p, const struct node *n, const struct op *ar
         info->prepared = arena_copy(p->a, &pattern);
         info->is_prepared_strict = p->env->folds;
     } else if (p->env->folds) {
-        issue_report(p->report, n->args[1]->pos, "error parsing regexp: %s", err.text);
+        issue_report(p->report, n->args[1]->pos, "%s", err.text);
         p->report->out->is_program = true;
     }
 }

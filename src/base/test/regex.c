@@ -27,11 +27,27 @@ TEST(regex_match)
 
 TEST(regex_refuses)
 {
-    struct err err = {0};
+    static const struct {
+        const char *pattern, *why;
+    } cases[] = {
+        {"(a",                   "missing closing ): `(a`"                     },
+        {"[a",                   "missing closing ]: `[a`"                     },
+        {"a\\",                  "trailing backslash at end of expression"     },
+        {"*",                    "missing argument to repetition operator: `*`"},
+        {"a**",                  "invalid nested repetition operator: `**`"    },
+        {"a{1001}",              "invalid repeat count: `{1001}`"              },
+        {"[z-a]",                "invalid character class range: `z-a`"        },
+        {"(?=a)",                "invalid or unsupported Perl syntax: `(?=`"   },
+        {"\\8",                  "invalid escape sequence: `\\8`"              },
+        {"((a{100}){100}){100}", "invalid repeat count"                        },
+    };
 
-    check(!regex_new(S("(a"), &err));
-    check_err(&err, ERR_SYNTAX, "missing )");
-    check(!regex_new(S("((a{100}){100}){100}"), &err));
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct err err = {0};
+        test_case(cases[i].pattern);
+        check(!regex_new(str_from(cases[i].pattern), &err));
+        check_err(&err, ERR_SYNTAX, cases[i].why);
+    }
 }
 
 TEST(regex_find)

@@ -151,17 +151,19 @@ TEST(explain_tells_what_decided)
     static const struct {
         const char *name, *text, *want;
     } rows[] = {
-        {"the term that is false",          "device.driver == 'gpu.com' && " D "model == 'A100'",
+        {"the term that is false",              "device.driver == 'gpu.com' && " D "model == 'A100'",
          D "model == 'A100' [\"H100\" \"A100\"] is false"           },
-        {"each alternative that is false",  D "index > 5 || " D "index < 2",
+        {"each alternative that is false",      D "index > 5 || " D "index < 2",
          D "index > 5 [3 5] is false; " D "index < 2 [3 2] is false"},
-        {"the operand that failed",         D "nothing + 1 > 2 && true",
+        {"the operand that failed",             D "nothing + 1 > 2 && true",
          D "nothing is error: no such key: nothing"                 },
-        {"the step of a loop that failed",  "[1, 2].map(x, x / 0).size() > 0",
+        {"the step of a loop that failed",      "[1, 2].map(x, x / 0).size() > 0",
          "x / 0 [2 0] is error: division by zero"                   },
-        {"the entry of a list that failed", "[dyn(1), -" D "index, " D "nothing].size() == 3",
+        {"the condition of a loop that failed", "[1, 0].all(x, 1 / x == 1)",
+         "1 / x [1 0] is error: division by zero"                   },
+        {"the entry of a list that failed",     "[dyn(1), -" D "index, " D "nothing].size() == 3",
          D "nothing is error: no such key: nothing"                 },
-        {"the branch that was taken",       "true ? " D "index == 1 : true",
+        {"the branch that was taken",           "true ? " D "index == 1 : true",
          "true is true; " D "index == 1 [3 1] is false"             },
     };
     scoped(arena_fini) struct arena a = arena_sized(64 << 10);

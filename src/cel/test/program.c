@@ -170,12 +170,13 @@ TEST(unknowns)
     static const struct {
         const char *name, *text, *want;
     } rows[] = {
-        {"the path that is not known",    "x.a.b == 1",        "unknown: x.a.b" },
-        {"a false needs no unknown",      "x.a == 1 && false", "false"          },
-        {"a true needs no unknown",       "true || x",         "true"           },
-        {"an unknown outranks an error",  "1 / 0 == 1 || x.a", "unknown: x.a"   },
-        {"several are told",              "x.a + y == 3",      "unknown: y, x.a"},
-        {"the other branch is not asked", "y == 2 ? 1 : x",    "unknown: y"     },
+        {"the path that is not known",         "x.a.b == 1",        "unknown: x.a.b" },
+        {"a false needs no unknown",           "x.a == 1 && false", "false"          },
+        {"a true needs no unknown",            "true || x",         "true"           },
+        {"an unknown outranks an error",       "1 / 0 == 1 || x.a", "unknown: x.a"   },
+        {"several are told",                   "x.a + y == 3",      "unknown: y, x.a"},
+        {"the other branch is not asked",      "y == 2 ? 1 : x",    "unknown: y"     },
+        {"a conversion waits for its operand", "int(x) == 1",       "unknown: x"     },
     };
     scoped(arena_fini) struct arena a = arena_sized(64 << 10);
     struct cel_env *env = env_of(CEL_ENV_BASE, CEL_STORED);
