@@ -62,8 +62,8 @@ TEST(language)
         {"nor has it two variables",                    "dyn('a').exists(i, v, true)",
          "error: unsupported comprehension range type: types.String"                                                                                            },
         {"no type holds itself",                        "cel.bind(l, [], [l] == l)",
-         "check: found no matching overload for '_==_' applied to '(list(list(_var0)), "
-         "list(_var0))'"                                                                                                                                        },
+         "check: found no matching overload for '_==_' applied to '(list(list(_var1)), "
+         "list(_var1))'"                                                                                                                                        },
         {"map collects",                                "[1, 2, 3].map(x, x > 1, x * x)",                      "[4, 9]"                                         },
         {"filter over a map gives keys",                "{'a': 1, 'b': 2}.filter(k, k != 'a')",                "[\"b\"]"                                        },
         {"two variables see index and value",           "['a', 'b'].transformMap(i, v, v)",
