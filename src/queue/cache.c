@@ -631,19 +631,15 @@ void queue_delete_cq(struct queue_engine *e, struct str name)
 
 /* ---- who uses quota ---- */
 
-void amounts_sum(struct quota_amount **at, size_t *len, size_t *cap, quota_fr fr,
-                 int64_t amount)
+static void add_sum(usage_sums *sums, quota_fr fr, __int128 amount)
 {
     size_t i = 0;
 
-    while (i < *len && (*at)[i].fr != fr)
+    while (i < sums->len && sums->at[i].fr != fr)
         i++;
-    if (i == *len) {
-        if (*len == *cap)
-            *at = vec_grow_(NULL, *at, *len, cap, sizeof(**at));
-        (*at)[(*len)++] = (struct quota_amount){fr, 0};
-    }
-    (*at)[i].amount = sat_add((*at)[i].amount, amount);
+    if (i == sums->len)
+        vec_push(sums, (struct usage_sum){fr, 0});
+    sums->at[i].amount += amount;
 }
 
 /* Adds (sign 1) or takes away (-1) what wl uses from the sums kept beside the tree. */
@@ -655,11 +651,11 @@ static void count_holder(struct queue_engine *e, struct queue_cq *cq, struct que
     bool is_admitted = x->flags & WL_ADMITTED;
 
     vec_each (i, &x->usage) {
-        int64_t v = sat_mul(x->usage.at[i].amount, sign);
-        AMOUNTS_ADD(&lq->reserved, x->usage.at[i].fr, v);
+        __int128 v = (__int128)x->usage.at[i].amount * sign;
+        add_sum(&lq->reserved, x->usage.at[i].fr, v);
         if (is_admitted) {
-            AMOUNTS_ADD(&cq->admitted, x->usage.at[i].fr, v);
-            AMOUNTS_ADD(&lq->admitted, x->usage.at[i].fr, v);
+            add_sum(&cq->admitted, x->usage.at[i].fr, v);
+            add_sum(&lq->admitted, x->usage.at[i].fr, v);
         }
     }
     lq->n_holding += (uint32_t)sign;
@@ -693,6 +689,20 @@ void cache_hold(struct queue_engine *e, struct queue_cq *cq, struct queue_wl *wl
     count_holder(e, cq, wl, 1);
 }
 
+/* Sums that stood at their ceiling say nothing any more once something is taken away. */
+static void sum_anew(struct queue_cq *cq, quota_fr fr)
+{
+    int64_t usage = 0;
+
+    vec_each (i, &cq->holders) {
+        const struct wl_extra *x = cq->holders.at[i].wl->extra;
+        vec_each (k, &x->usage)
+            if (x->usage.at[k].fr == fr)
+                usage = amount_add(usage, x->usage.at[k].amount);
+    }
+    quota_reset(&cq->node, fr, usage);
+}
+
 void cache_release(struct queue_engine *e, struct queue_wl *wl)
 {
     struct wl_extra *x = wl->extra;
@@ -700,9 +710,12 @@ void cache_release(struct queue_engine *e, struct queue_wl *wl)
     if (!x || !x->holds)
         return;
     struct queue_cq *cq = x->holds;
+    bool is_full = false;
     quota_settle(&cq->node);
-    vec_each (i, &x->usage)
+    vec_each (i, &x->usage) {
+        is_full |= quota_is_full(&cq->node, x->usage.at[i].fr);
         quota_remove(&cq->node, x->usage.at[i].fr, x->usage.at[i].amount, NULL);
+    }
     count_holder(e, cq, wl, -1);
     struct cq_holder last = vec_pop(&cq->holders);
     if (last.wl != wl) {
@@ -711,4 +724,6 @@ void cache_release(struct queue_engine *e, struct queue_wl *wl)
     }
     x->holds = NULL;
     cq->node.gen_base++;
+    for (size_t i = 0; is_full && i < x->usage.len; i++)
+        sum_anew(cq, x->usage.at[i].fr);
 }

@@ -81,6 +81,13 @@ enum cq_inactive {
         INACTIVE_COUNT,
 };
 
+/* A sum over workloads; wide, so that what was added can be taken away again. */
+struct usage_sum {
+    quota_fr fr;
+    __int128 amount;
+};
+typedef VEC(struct usage_sum) usage_sums;
+
 /* A workload that uses quota, with what ranks it as a victim. 32 bytes. */
 struct cq_holder {
     struct queue_wl *wl;
@@ -115,7 +122,7 @@ struct queue_cq {
     /* workloads with quota */
     VEC(struct cq_holder) holders;
     uint32_t n_admitted;
-    VEC(struct quota_amount) admitted; /* usage of admitted ones */
+    usage_sums admitted; /* usage of admitted ones */
     /* waiting */
     VEC(struct queue_lq *) lqs;       /* that point here, existing or not */
     VEC(struct queue_group *) heap;   /* groups with active members, best first */
@@ -155,7 +162,7 @@ struct queue_lq {
     VEC(struct queue_group *) groups;
     uint32_t pending; /* items, in flight ones left out */
     uint32_t n_holding, n_admitted;
-    VEC(struct quota_amount) reserved, admitted;
+    usage_sums reserved, admitted;
     struct afs_ledger ledger;
     double afs_usage; /* of the heap's order; recomputed when the ledger changes */
 };
@@ -362,10 +369,6 @@ struct queue_ns *lq_ns(const struct queue_engine *e, struct queue_lq *lq);
 struct queue_flavor *flavor_find(const struct queue_engine *e, struct str name);
 /* The flavor's number, known or not; INTERN_NONE over the limit. */
 uint16_t flavor_number(struct queue_engine *e, struct str name);
-/* Adds to the entry of fr, made where missing. */
-void amounts_sum(struct quota_amount **at, size_t *len, size_t *cap, quota_fr fr,
-                 int64_t amount);
-#define AMOUNTS_ADD(v, fr, amount) amounts_sum(&(v)->at, &(v)->len, &(v)->cap, fr, amount)
 /* May its heads be looked at: active and in no cycle. */
 bool cq_gives_heads(const struct queue_cq *cq);
 void cq_refresh_active(struct queue_engine *e, struct queue_cq *cq);

@@ -429,6 +429,12 @@ static uint32_t load_flags(const struct json *wl)
 
 /* ---- workloads: podsets ---- */
 
+static int64_t pods_of(const struct json *o, int64_t otherwise)
+{
+    int64_t n = json_i64(json_getz(o, "count"), otherwise);
+    return MIN(MAX(n, INT64_C(0)), (int64_t)INT32_MAX);
+}
+
 static int64_t reclaimable_of(const struct queue_loader *l, const struct json *wl,
                               struct str name)
 {
@@ -438,7 +444,7 @@ static int64_t reclaimable_of(const struct queue_loader *l, const struct json *w
         return 0;
     json_each (i, list)
         if (str_eq(json_str(json_getz(json_at(list, i), "name")), name))
-            return json_i64(json_getz(json_at(list, i), "count"), 0);
+            return pods_of(json_at(list, i), 0);
     return 0;
 }
 
@@ -605,11 +611,12 @@ static void load_podset(struct arena *a, const struct json *wl, const struct que
     struct str invalid = invalid_requests(a, l, out->ns, filled, index);
 
     ps->name = json_has(json_getz(o, "name")) ? json_str(json_getz(o, "name")) : S("main");
-    int64_t count = json_i64(json_getz(o, "count"), 1);
+    int64_t count = pods_of(o, 1);
     count -= MIN(reclaimable_of(l, wl, ps->name), count);
     ps->count = (int32_t)count;
     if (queue_gate(l->config, QUEUE_GATE_PARTIAL_ADMISSION))
-        ps->min_count = (int32_t)json_i64(json_getz(o, "minCount"), 0);
+        ps->min_count =
+            (int32_t)MIN(MAX(json_i64(json_getz(o, "minCount"), 0), INT64_C(0)), count);
     load_requests(a, l, filled, ps);
     ps->node_selector = queue_load_labels(a, json_getz(spec, "nodeSelector"));
     load_terms(a, spec, ps);
@@ -647,13 +654,13 @@ static void load_assignment(struct arena *a, const struct json *wl,
 
     out->name = json_has(name) ? json_str(name) : S("main");
     spec = podset_named(wl, out->name);
-    int64_t wanted = spec ? json_i64(json_getz(spec, "count"), 1) : 0;
-    int64_t count = json_i64(json_getz(psa, "count"), wanted);
+    int64_t wanted = spec ? pods_of(spec, 1) : 0;
+    int64_t count = pods_of(psa, wanted);
     int64_t left = wanted - MIN(reclaimable_of(l, wl, out->name), wanted);
     out->uses = uses;
     out->count = (int32_t)MIN(count, left);
     json_each_member (m, usage) {
-        int64_t v = queue_request_amount(a, m->name, &m->value);
+        int64_t v = MAX(INT64_C(0), queue_request_amount(a, m->name, &m->value));
         if (left < count && count > 0)
             v = sat_mul(v / count, left);
         uses[out->n_uses++] = (struct queue_flavor_use){

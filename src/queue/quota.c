@@ -454,6 +454,25 @@ void quota_remove(struct quota_node *n, quota_fr fr, int64_t amount, struct quot
     }
 }
 
+bool quota_is_full(const struct quota_node *n, quota_fr fr)
+{
+    for (int i = 0; n && i < QUOTA_MAX_DEPTH; i++, n = n->parent)
+        if (quota_usage(n, fr) == AMOUNT_UNLIMITED)
+            return true;
+    return false;
+}
+
+void quota_reset(struct quota_node *leaf, quota_fr fr, int64_t usage)
+{
+    struct quota_node *root = quota_root(leaf);
+
+    cell_make(leaf, fr)->usage = usage;
+    if (!root)
+        return;
+    root->is_dirty = true; /* not quota_touch(): no quota changed */
+    quota_settle(root);
+}
+
 void quota_undo(struct quota_log *log, size_t mark)
 {
     while (log->entries.len > mark) {

@@ -134,6 +134,10 @@ bool quota_fits_within(const struct quota_node *n, const struct quota_amount *re
 void quota_add(struct quota_node *n, quota_fr fr, int64_t amount, struct quota_log *log);
 /* Takes away. */
 void quota_remove(struct quota_node *n, quota_fr fr, int64_t amount, struct quota_log *log);
+/* Does usage stand at its ceiling, here or above? */
+bool quota_is_full(const struct quota_node *n, quota_fr fr);
+/* A leaf's usage as its owner counted it; what is above is computed anew. */
+void quota_reset(struct quota_node *leaf, quota_fr fr, int64_t usage);
 static inline size_t quota_mark(const struct quota_log *log)
 {
     return log->entries.len;

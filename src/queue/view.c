@@ -73,11 +73,11 @@ size_t queue_list(struct queue_engine *e, struct arena *a, struct str name,
     return n;
 }
 
-static int64_t amount_of(const struct quota_amount *at, size_t n, quota_fr fr)
+static int64_t sum_of(const usage_sums *sums, quota_fr fr)
 {
-    for (size_t i = 0; i < n; i++)
-        if (at[i].fr == fr)
-            return at[i].amount;
+    vec_each (i, sums)
+        if (sums->at[i].fr == fr)
+            return (int64_t)MIN(sums->at[i].amount, (__int128)INT64_MAX);
     return 0;
 }
 
@@ -252,8 +252,7 @@ struct queue_cq_view queue_cq_look(struct queue_engine *e, struct arena *a, stru
     struct queue_usage_line *in_use = arena_array(a, struct queue_usage_line, v.n_lines);
     for (size_t i = 0; i < v.n_lines; i++) {
         reserved[i] = line_of(e, cq, cq->frs[i], quota_usage(&cq->node, cq->frs[i]));
-        in_use[i] = line_of(e, cq, cq->frs[i],
-                            amount_of(cq->admitted.at, cq->admitted.len, cq->frs[i]));
+        in_use[i] = line_of(e, cq, cq->frs[i], sum_of(&cq->admitted, cq->frs[i]));
     }
     v.reserved = reserved;
     v.in_use = in_use;
@@ -287,10 +286,8 @@ struct queue_lq_view queue_lq_look(struct queue_engine *e, struct arena *a, stru
     struct queue_usage_line *reserved = arena_array(a, struct queue_usage_line, v.n_lines);
     struct queue_usage_line *in_use = arena_array(a, struct queue_usage_line, v.n_lines);
     for (size_t i = 0; i < v.n_lines; i++) {
-        reserved[i] = line_of(e, cq, cq->frs[i],
-                              amount_of(lq->reserved.at, lq->reserved.len, cq->frs[i]));
-        in_use[i] = line_of(e, cq, cq->frs[i],
-                            amount_of(lq->admitted.at, lq->admitted.len, cq->frs[i]));
+        reserved[i] = line_of(e, cq, cq->frs[i], sum_of(&lq->reserved, cq->frs[i]));
+        in_use[i] = line_of(e, cq, cq->frs[i], sum_of(&lq->admitted, cq->frs[i]));
     }
     v.reserved = reserved;
     v.in_use = in_use;

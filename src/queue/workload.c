@@ -111,6 +111,17 @@ static bool needs_extra(const struct queue_workload_spec *spec)
     return spec->flags || spec->requeue_at.ns || spec->replaces.len || spec->parent.len;
 }
 
+static void add_usage(struct wl_extra *x, quota_fr fr, int64_t amount)
+{
+    size_t i = 0;
+
+    while (i < x->usage.len && x->usage.at[i].fr != fr)
+        i++;
+    if (i == x->usage.len)
+        vec_push(&x->usage, (struct quota_amount){fr, 0});
+    x->usage.at[i].amount = sat_add(x->usage.at[i].amount, amount);
+}
+
 void wl_set_held(struct wl_extra *x, const struct held_podset *podsets, size_t n)
 {
     size_t n_uses = 0, text = 0;
@@ -136,7 +147,7 @@ void wl_set_held(struct wl_extra *x, const struct held_podset *podsets, size_t n
         for (size_t k = 0; k < podsets[i].n_uses; k++) {
             *use = podsets[i].uses[k];
             if (use->flavor != INTERN_NONE && use->resource != INTERN_NONE)
-                AMOUNTS_ADD(&x->usage, QUOTA_FR(use->flavor, use->resource), use->amount);
+                add_usage(x, QUOTA_FR(use->flavor, use->resource), use->amount);
             use++;
         }
     }

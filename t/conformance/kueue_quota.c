@@ -835,11 +835,11 @@ static const struct json *lq_numbers(struct sched *s)
         vec_each (k, &lq->reserved)
             if (lq->reserved.at[k].amount)
                 obj_set(&reserved, fr_text(s, lq->reserved.at[k].fr),
-                        json_of_i64(lq->reserved.at[k].amount));
+                        json_of_i64((int64_t)lq->reserved.at[k].amount));
         vec_each (k, &lq->admitted)
             if (lq->admitted.at[k].amount)
                 obj_set(&admitted, fr_text(s, lq->admitted.at[k].fr),
-                        json_of_i64(lq->admitted.at[k].amount));
+                        json_of_i64((int64_t)lq->admitted.at[k].amount));
         obj_setz(&o, "admittedWorkloads", json_of_i64(lq->n_admitted));
         obj_setz(&o, "reservingWorkloads", json_of_i64(lq->n_holding));
         obj_setz(&o, "totalReserved", obj_done(&reserved));

@@ -110,6 +110,36 @@ TEST(an_eviction_that_could_not_be_written_is_asked_again)
     check(!plan.at[0].victims[0].is_under_way);
 }
 
+/* Sums that stopped at their ceiling are known again once what filled them has gone. */
+TEST(no_quota_leaks_from_amounts_that_overflow)
+{
+    static const struct {
+        const char *name, *box;
+        int64_t used, reserved;
+    } cases[] = {
+        {"the one that overflows ends",
+         "w a1 a 9223372036854775807 running|w a2 a 1 running|done a1",                         1000, 1000},
+        {"both end",                     "w a1 a 1E running|w a2 a 1E running|done a1|done a2", 0,    0   },
+        {"less than nothing is nothing", "w a1 a -3 running|w a2 a 1 running",                  1000, 1000},
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        const struct queue_ledger_line *l;
+        struct box b = {0};
+        test_case(cases[i].name);
+        box_open(&b);
+        box_add(&b, "flavor f|cohort top quota 1|cohort mid parent top quota 1|cq a cohort mid "
+                    "quota 4 lend 1");
+        box_add(&b, cases[i].box);
+        check_int(queue_cq_look(b.e, &b.a, S("a")).reserved[0].used, cases[i].used);
+        check_int(queue_lq_look(b.e, &b.a, S("ns"), S("lq-a")).reserved[0].used,
+                  cases[i].reserved);
+        for (size_t k = queue_ledger(b.e, &b.a, S(""), &l); k-- > 0;)
+            check_int(l[k].used, l[k].is_queue ? cases[i].used : 0);
+        box_close(&b);
+    }
+}
+
 TEST(a_more_favorable_variant_replaces_the_other)
 {
     struct box b = {.config.gates =

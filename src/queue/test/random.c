@@ -517,13 +517,14 @@ static bool is_kept_out(struct run *r, const struct job *j)
 }
 
 /* At rest, nobody waits who would fit: but behind a head in strict order, or behind the room
- * that such a head keeps for itself. */
+ * that such a head keeps for itself, or where MayStopSearch stopped at a flavor to preempt on.
+ */
 static void check_rest(struct run *r)
 {
     for (int i = 0; i < r->w.n_jobs; i++) {
         struct job j = r->w.jobs[i];
         if (j.runs || j.is_gone || j.n_podsets > 1 || r->w.cqs[j.cq].is_strict ||
-            is_kept_out(r, &j))
+            r->w.cqs[j.cq].preempt_stop || is_kept_out(r, &j))
             continue;
         j.podsets[0].given = j.podsets[0].least ? j.podsets[0].least : j.podsets[0].pods;
         for (size_t f = 0; f < r->w.cqs[j.cq].groups->n_flavors; f++) {
