@@ -204,8 +204,8 @@ struct queue_group {
     struct queue_lq *lq;
     struct queue_shape *shape;
     struct wl_heap heaps[2];
-    uint8_t active;                           /* which of the two */
-    uint32_t n_backoff;                       /* parked members that may not be woken yet */
+    uint8_t active;     /* which of the two */
+    uint32_t n_backoff; /* members with a time before which none wakes them */
     uint32_t lq_slot, heap_slot, parked_slot; /* UINT32_MAX: not there */
 };
 

@@ -681,8 +681,6 @@ static void load_admission(struct arena *a, const struct json *wl, const struct 
     out->n_admission = json_len(list);
     json_each (i, list)
         load_assignment(a, wl, l, json_at(list, i), &at[i]);
-    if (!json_has(admission))
-        out->flags &= ~(uint32_t)WL_RESERVED;
 }
 
 /* Of everything whose change brings a parked workload back. */

@@ -324,18 +324,6 @@ static void group_merge(struct queue_group *g, bool to_parked)
     from->len = 0;
 }
 
-/* Its parked members are as good as any others from now on. */
-static void forget_backoff(struct queue_group *g)
-{
-    const struct wl_heap *parked = parked_of(g);
-
-    for (uint32_t i = 0; g->n_backoff && i < parked->len; i++)
-        if (parked->at[i]->is_backoff) {
-            parked->at[i]->is_backoff = 0;
-            g->n_backoff--;
-        }
-}
-
 void lq_attach(struct queue_engine *e, struct queue_lq *lq)
 {
     if (lq->is_attached || !lq->exists || lq->is_stopped || !lq->cq || !lq->cq->exists)
@@ -343,7 +331,6 @@ void lq_attach(struct queue_engine *e, struct queue_lq *lq)
     lq->is_attached = true;
     vec_each (i, &lq->groups) {
         struct queue_group *g = lq->groups.at[i];
-        forget_backoff(g);
         group_merge(g, false);
         lq->cq->n_active += active_of(g)->len;
         group_sync(e, g);
@@ -415,7 +402,7 @@ void pending_push(struct queue_engine *e, struct queue_wl *wl, bool is_parked)
     wl->heap = (uint8_t)(is_parked ? !g->active : g->active);
     wl_insert(cq, &g->heaps[wl->heap], wl);
     lq->pending++;
-    wl->is_backoff = is_parked && has_backoff(wl);
+    wl->is_backoff = has_backoff(wl);
     g->n_backoff += wl->is_backoff;
     if (cq) {
         cq->n_active += !is_parked;
@@ -593,8 +580,6 @@ static size_t wake_group(struct queue_engine *e, struct queue_cq *cq, struct que
         vec_each (i, &may) {
             struct queue_wl *wl = may.at[i];
             wl_take(cq, parked, wl->pos);
-            g->n_backoff -= wl->is_backoff;
-            wl->is_backoff = 0;
             wl->heap = g->active;
             wl_insert(cq, active_of(g), wl);
         }

@@ -236,7 +236,7 @@ struct queue_podset_admission {
 enum queue_wl_flag {
     WL_FINISHED = 1 << 0,
     WL_INACTIVE = 1 << 1, /* spec.active is false */
-    WL_RESERVED = 1 << 2, /* QuotaReserved is True and there is an admission */
+    WL_RESERVED = 1 << 2, /* QuotaReserved is True; it uses quota where it has an admission */
     WL_ADMITTED = 1 << 3,
     WL_EVICTED = 1 << 4,
     WL_BACKOFF = 1 << 5, /* Requeued is False */

@@ -32,6 +32,8 @@ static const struct conf_file files[] = {
     {.name = "flavor-assignment-nofit-reason",   .run = kueue_flavor_assignment      },
     {.name = "flavor-assignment-leader-worker",  .run = kueue_flavor_assignment      },
     {.name = "flavor-assignment-total-requests", .run = kueue_total_requests         },
+    {.name = "flavor-scan-progress",             .run = kueue_flavor_scan            },
+    {.name = "flavor-scan-recompute",            .run = kueue_flavor_scan            },
     {.name = "flavor-preference",                .run = kueue_flavor_preference      },
     {.name = "flavor-podset-reducer",            .run = kueue_podset_reducer         },
     {.name = "queue-manager",                    .run = kueue_queues                 },

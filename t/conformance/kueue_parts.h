@@ -9,6 +9,7 @@ conf_fn kueue_preemption, kueue_candidates_order, kueue_fair_order, kueue_policy
 conf_fn kueue_preemption_priority, kueue_entry_order, kueue_entry_order_fair, kueue_requeue;
 conf_fn kueue_reserve, kueue_last_assignment, kueue_entry_penalty;
 conf_fn kueue_flavor_assignment, kueue_total_requests, kueue_flavor_preference;
+conf_fn kueue_flavor_scan;
 conf_fn kueue_podset_reducer, kueue_queues, kueue_quota, kueue_afs;
 conf_fn kueue_resource_arithmetic, kueue_adjust_resources, kueue_priority;
 conf_fn kueue_workload_requests, kueue_tas_encoding;

@@ -50,9 +50,9 @@ static enum possibility look_up(void *ctx, quota_fr fr, int64_t amount, uint32_t
     return POSSIBLE_PREEMPT;
 }
 
-static void add_usage(struct sched *s)
+static void add_usage(struct sched *s, const char *field)
 {
-    json_each_member (m, json_path(s->c, "input", "usage", NULL)) {
+    json_each_member (m, json_path(s->c, "input", field, NULL)) {
         struct queue_cq *cq = cq_find(s->e, m->name);
         if (!cq)
             continue;
@@ -114,7 +114,7 @@ static struct assignment *assign(struct sched *s, struct assign_input *in, struc
     struct queue_workload_spec spec;
 
     *table = (struct table){s, json_getz(input, "simulation")};
-    add_usage(s);
+    add_usage(s, "usage");
     queue_load_workload(a, json_has(json_getz(wl, "object")) ? json_getz(wl, "object") : wl,
                         &s->loader, &spec);
     spec.name = spec.name.len ? spec.name : S("incoming");
@@ -374,6 +374,53 @@ static void assignment(struct sched *s)
 void kueue_flavor_assignment(struct conf *t, const struct json *c)
 {
     sched_each(t, c, assignment);
+}
+
+/* ---- where a scan ended, and the same once more on the nominated flavors ---- */
+
+static void compare_scan(struct sched *s, const struct assign_input *in,
+                         const struct assignment *as)
+{
+    struct json_obj tried = obj_in(s->t->arena);
+
+    for (size_t i = 0; i < as->n_podsets; i++) {
+        struct json_obj of = obj_in(s->t->arena);
+        for (size_t k = 0; k < as->podsets[i].n_flavors; k++)
+            obj_set(&of, intern_name(&s->e->resources, as->podsets[i].flavors[k].resource),
+                    json_of_i64(as->podsets[i].flavors[k].tried));
+        obj_set(&tried, in->shape->podsets[i].spec.name, obj_done(&of));
+    }
+    if (json_getz(s->want, "representativeMode"))
+        conf_same_str(s->t, "representativeMode", mode_name((enum queue_mode)as->mode),
+                      json_str(json_getz(s->want, "representativeMode")));
+    if (json_getz(s->want, "lastTriedFlavorIdx"))
+        sched_same(s, "lastTriedFlavorIdx", json_new(s->t->arena, obj_done(&tried)),
+                   json_getz(s->want, "lastTriedFlavorIdx"));
+    compare_assignment(s, as);
+    compare_reasons(s, as);
+    compare_by_name(s, as, in->shape);
+}
+
+static void scan(struct sched *s)
+{
+    const struct json *input = json_getz(s->c, "input");
+    const struct json *again = json_getz(input, "simulationAtRecompute");
+    struct assign_input in;
+    struct table table;
+    const struct assignment *as = assign(s, &in, &table);
+
+    if (str_eq(s->t->file, S("flavor-scan-recompute"))) {
+        add_usage(s, "usageBeforeRecompute");
+        in.pinned = as;
+        table.rows = again;
+        as = assign_flavors(&in);
+    }
+    compare_scan(s, &in, as);
+}
+
+void kueue_flavor_scan(struct conf *t, const struct json *c)
+{
+    sched_each(t, c, scan);
 }
 
 /* ---- totals ---- */

@@ -213,6 +213,46 @@ TEST(a_backoff_outlives_a_restart_of_its_queue)
     check(list[0].is_parked);
 }
 
+/* Parked with its shape while its time has not come: capacity does not wake it. */
+TEST(a_backoff_holds_for_who_is_parked_with_its_shape)
+{
+    static const char wl[] =
+        "{\"kind\":\"Workload\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"%"
+        "s\"},"
+        "\"spec\":{\"queueName\":\"lq-a\",\"podSets\":[{\"count\":1,\"template\":{\"spec\":{"
+        "\"containers\":[{\"resources\":{\"requests\":{\"cpu\":1}}}]}}}]},\"status\":{%s}}";
+    scoped(box_close) struct box b = {0};
+    const struct queue_pending *list;
+
+    box_open(&b);
+    box_add(&b, "flavor f|cq a quota 1|w big a 1 running");
+    box_put(&b, str_printf(&b.a, wl, "x", "x", ""));
+    box_put(&b, str_printf(&b.a, wl, "y", "y", ""));
+    box_put(&b, str_printf(&b.a, wl, "y", "y",
+                           "\"requeueState\":{\"requeueAt\":\"2027-01-01T00:00:00Z\"}"));
+    check_samez(box_run(&b), "x no-victims");
+    queue_wake(b.e, S("a"), NOW);
+    check_int(queue_list(b.e, &b.a, S("a"), &list), 2);
+    check(!list[0].is_parked);
+    check(list[1].is_parked);
+}
+
+/* Its status says QuotaReserved and names no ClusterQueue: it neither waits nor uses quota. */
+TEST(a_reservation_without_an_admission_waits_for_its_owner)
+{
+    scoped(box_close) struct box b = {0};
+    struct instant later;
+
+    box_open(&b);
+    box_add(&b, "flavor f|cq a quota 4");
+    box_put(&b, S("{\"kind\":\"Workload\",\"metadata\":{\"name\":\"w\",\"namespace\":\"ns\"},"
+                  "\"spec\":{\"queueName\":\"lq-a\",\"podSets\":[{\"count\":1,\"template\":{"
+                  "\"spec\":{\"containers\":[{}]}}}]},\"status\":{\"conditions\":[{\"type\":"
+                  "\"QuotaReserved\",\"status\":\"True\"}]}}"));
+    check(!queue_has_heads(b.e, NOW, &later));
+    check_int(queue_cq_look(b.e, &b.a, S("a")).reserving, 0);
+}
+
 /* Public report K27: what the pod gets when it is made. */
 TEST(a_limit_is_asked_for_before_a_default_is)
 {
