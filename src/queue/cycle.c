@@ -408,42 +408,43 @@ static bool fits_in_cycle(struct cycle *c, const struct entry *x)
     return fits;
 }
 
-/* Usage of one that does not start in this cycle. */
-static void hold(struct cycle *c, struct entry *x, quota_fr fr, int64_t amount)
+/* Usage of an entry, from now on in the tree of this cycle. */
+static void take_room(struct cycle *c, const struct entry *x, quota_fr fr, int64_t amount,
+                      bool starts)
 {
-    quota_add(&x->cq->node, fr, amount, &c->e->log);
-    vec_push_in(c->scratch, &c->held,
-                (struct cycle_hold){
-                    x->cq, {fr, amount}
-    });
+    struct cycle_charge u = {
+        x->cq, {fr, amount},
+         starts
+    };
+
+    quota_add(&u.cq->node, fr, amount, &c->e->log);
+    vec_push_in(c->scratch, &c->charges, u);
     c->is_unsafe |= amount < 0;
 }
 
-static void charge(struct cycle *c, struct entry *x, bool starts)
+static void charge(struct cycle *c, const struct entry *x, bool starts)
 {
     if (x->is_second_pass)
         return;
-    vec_each (i, &x->as->usage) {
-        struct quota_amount u = x->as->usage.at[i];
-        if (starts)
-            quota_add(&x->cq->node, u.fr, u.amount, &c->e->log);
-        else
-            hold(c, x, u.fr, u.amount);
-    }
+    vec_each (i, &x->as->usage)
+        take_room(c, x, x->as->usage.at[i].fr, x->as->usage.at[i].amount, starts);
 }
 
 /* The tree with victims taken out and their successors put in may have room that is not free
- * yet. Who starts needs room beside all who hold quota now and all who start in this cycle. */
+ * yet. Who starts needs room beside all who hold quota now and all who start in this cycle: the
+ * tree is taken back, those are put in, and then everything again. */
 static bool fits_now(struct cycle *c, const struct entry *x)
 {
-    size_t mark = quota_mark(&c->e->log);
+    struct quota_log *log = &c->e->log;
     bool fits = true;
 
     if (x->as->mode != MODE_FIT || x->is_second_pass || (!c->taken.len && !c->is_unsafe))
         return true;
-    vec_each (i, &c->held)
-        quota_add(&c->held.at[i].cq->node, c->held.at[i].amount.fr,
-                  amount_sub(0, c->held.at[i].amount.amount), &c->e->log);
+    quota_undo(log, 0);
+    vec_each (i, &c->charges)
+        if (c->charges.at[i].starts)
+            quota_add(&c->charges.at[i].cq->node, c->charges.at[i].amount.fr,
+                      c->charges.at[i].amount.amount, log);
     if (x->slice)
         snapshot_remove(c->e, x->slice);
     vec_each (i, &x->as->usage)
@@ -451,7 +452,10 @@ static bool fits_now(struct cycle *c, const struct entry *x)
                 MAX((int64_t)0, quota_available(&x->cq->node, x->as->usage.at[i].fr));
     if (x->slice)
         wl_holder(x->slice)->is_removed = false;
-    quota_undo(&c->e->log, mark);
+    quota_undo(log, 0);
+    vec_each (i, &c->charges)
+        quota_add(&c->charges.at[i].cq->node, c->charges.at[i].amount.fr,
+                  c->charges.at[i].amount.amount, log);
     return fits;
 }
 
@@ -477,7 +481,7 @@ static void reserve(struct cycle *c, struct entry *x)
         return;
     vec_each (i, &x->as->usage) {
         struct quota_amount u = x->as->usage.at[i];
-        hold(c, x, u.fr, reserve_amount(x->cq, u.fr, u.amount, x->as->borrow > 0));
+        take_room(c, x, u.fr, reserve_amount(x->cq, u.fr, u.amount, x->as->borrow > 0), false);
     }
 }
 

@@ -3,9 +3,10 @@
 
 #include "queue/engine_priv.h"
 
-struct cycle_hold {
+struct cycle_charge {
     struct queue_cq *cq;
     struct quota_amount amount;
+    bool starts; /* uses it from now on, not later */
 };
 
 struct cycle {
@@ -13,13 +14,12 @@ struct cycle {
     struct arena *a;       /* of the plan */
     struct arena *scratch; /* of the cycle */
     struct instant now;
-    entry_list heads;             /* all that were taken */
-    entry_list entries;           /* those that got an assignment */
-    entry_list done;              /* in the order in which they were processed */
-    VEC(struct queue_wl *) taken; /* preempted so far */
-    /* In the tree for those that do not start now; is_unsafe: one of them is negative. */
-    VEC(struct cycle_hold) held;
-    bool is_unsafe;
+    entry_list heads;                 /* all that were taken */
+    entry_list entries;               /* those that got an assignment */
+    entry_list done;                  /* in the order in which they were processed */
+    VEC(struct queue_wl *) taken;     /* preempted so far */
+    VEC(struct cycle_charge) charges; /* what the log holds, in order */
+    bool is_unsafe;                   /* one of them is negative */
     uint32_t n_admitted;
     struct { /* the last search of the running assignment: often asked for again */
         bool is_set;

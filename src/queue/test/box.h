@@ -3,9 +3,9 @@
  *     flavor f | cohort c parent p quota 3 | cq a cohort c quota 4 | w a1 a 2 prio 9
  *
  * One statement between bars; everything is cpu of flavor f in namespace ns; each cq has a
- * LocalQueue lq-NAME; `w NAME CQ CPU` waits, or holds quota with `running`; `done NAME` ends
- * it; `pods N least M` of that size each, `and CPU` a second podset; `back` is `done` and `w`,
- * for one that was evicted; `gone CQ` deletes a ClusterQueue.
+ * LocalQueue lq-NAME; `w NAME CQ CPU` waits, or holds quota with `running` (`on` FLAVOR); `done
+ * NAME` ends it; `pods N least M` of that size each, `and CPU` a second podset; `back` is
+ * `done` and `w`, for one that was evicted; `gone CQ` deletes a ClusterQueue.
  */
 #pragma once
 
@@ -103,8 +103,13 @@ static inline struct str box_preemption(struct box *b, struct str line)
 
     if (box_option(line, "within", &v))
         buf_printf(&out, "\"withinClusterQueue\":\"%.*s\",", STR_ARG(v));
-    if (box_option(line, "borrowers", &v))
-        buf_printf(&out, "\"borrowWithinCohort\":{\"policy\":\"%.*s\"},", STR_ARG(v));
+    if (box_option(line, "borrowers", &v)) {
+        struct str threshold = S("null");
+        box_option(line, "threshold", &threshold);
+        buf_printf(
+            &out, "\"borrowWithinCohort\":{\"policy\":\"%.*s\",\"maxPriorityThreshold\":%.*s},",
+            STR_ARG(v), STR_ARG(threshold));
+    }
     v = S("Never");
     box_option(line, "reclaim", &v);
     buf_printf(&out, "\"reclaimWithinCohort\":\"%.*s\"", STR_ARG(v));
@@ -122,11 +127,17 @@ static inline void box_cq(struct box *b, struct str line)
         buf_printf(&spec, "\"queueingStrategy\":\"StrictFIFO\",");
     if (box_option(line, "stop", &v))
         buf_printf(&spec, "\"stopPolicy\":\"%.*s\",", STR_ARG(v));
-    if (box_option(line, "prefer", &v)) /* a preference between flavors */
-        buf_printf(&spec,
-                   "\"flavorFungibility\":{\"whenCanBorrow\":\"TryNextFlavor\","
-                   "\"whenCanPreempt\":\"TryNextFlavor\",\"preference\":\"%.*s\"},",
-                   STR_ARG(v));
+    struct str borrow = S("MayStopSearch"), preempt = S("TryNextFlavor"), prefer = S("");
+    bool has_preference = box_option(line, "prefer", &prefer);
+    if (has_preference) /* between flavors: both are looked at */
+        borrow = S("TryNextFlavor");
+    box_option(line, "can-borrow", &borrow);
+    box_option(line, "can-preempt", &preempt);
+    buf_printf(&spec,
+               "\"flavorFungibility\":{\"whenCanBorrow\":\"%.*s\",\"whenCanPreempt\":\"%.*s\""
+               "%s%.*s%s},",
+               STR_ARG(borrow), STR_ARG(preempt), has_preference ? ",\"preference\":\"" : "",
+               (int)(has_preference ? prefer.len : 0), prefer.at, has_preference ? "\"" : "");
     if (box_flag(line, "usage")) /* LocalQueues in the order of what they used */
         buf_printf(&spec, "\"admissionScope\":{\"admissionMode\":"
                           "\"UsageBasedAdmissionFairSharing\"},");
@@ -147,12 +158,13 @@ static inline void box_workload(struct box *b, struct str line)
 {
     struct str name = box_word(&line), cq = box_word(&line), cpu = box_word(&line);
     struct str prio = S("0"), status = S(""), only, variant = S(""), lq, and = S("");
-    struct str pods = S("1"), least = S("null");
+    struct str pods = S("1"), least = S("null"), on = S("f");
     int minute = (int)(b->created / 60 % 60), second = (int)(b->created % 60);
 
     lq = str_printf(&b->a, "lq-%.*s", STR_ARG(cq));
     box_option(line, "of", &lq); /* another LocalQueue */
     box_option(line, "prio", &prio);
+    box_option(line, "on", &on);
     box_option(line, "pods", &pods);
     box_option(line, "least", &least);
     if (box_option(line, "and", &and)) /* a second podset */
@@ -165,11 +177,11 @@ static inline void box_workload(struct box *b, struct str line)
         status = str_printf(
             &b->a,
             ",\"status\":{\"admission\":{\"clusterQueue\":\"%.*s\",\"podSetAssignments\":[{"
-            "\"name\":\"main\",\"count\":1,\"flavors\":{\"cpu\":\"f\"},\"resourceUsage\":{"
+            "\"name\":\"main\",\"count\":1,\"flavors\":{\"cpu\":\"%.*s\"},\"resourceUsage\":{"
             "\"cpu\":\"%.*s\"}}]},\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":"
             "\"True\",\"lastTransitionTime\":\"2025-12-31T00:%02d:%02dZ\"},{\"type\":"
             "\"Admitted\",\"status\":\"True\"}]}",
-            STR_ARG(cq), STR_ARG(cpu), minute, second);
+            STR_ARG(cq), STR_ARG(on), STR_ARG(cpu), minute, second);
     if (box_option(line, "only", &only)) /* a variant of workload x for this flavor */
         variant = str_printf(
             &b->a,

@@ -235,6 +235,13 @@ TEST(a_backoff_holds_for_who_is_parked_with_its_shape)
     check_int(queue_list(b.e, &b.a, S("a"), &list), 2);
     check(!list[0].is_parked);
     check(list[1].is_parked);
+    queue_wake(b.e, S("a"), instant_add(NOW, span_s(366 * 24 * 3600)));
+    queue_list(b.e, &b.a, S("a"), &list);
+    check(!list[1].is_parked);
+
+    box_add(&b, "cq idle quota 1"); /* nobody of this queue was ever looked at */
+    box_put(&b, str_printf(&b.a, wl, "z", "z",
+                           "\"requeueState\":{\"requeueAt\":\"2027-01-01T00:00:00Z\"}"));
 }
 
 /* Its status says QuotaReserved and names no ClusterQueue: it neither waits nor uses quota. */
