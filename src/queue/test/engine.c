@@ -238,10 +238,25 @@ TEST(a_backoff_holds_for_who_is_parked_with_its_shape)
     queue_wake(b.e, S("a"), instant_add(NOW, span_s(366 * 24 * 3600)));
     queue_list(b.e, &b.a, S("a"), &list);
     check(!list[1].is_parked);
+}
 
-    box_add(&b, "cq idle quota 1"); /* nobody of this queue was ever looked at */
-    box_put(&b, str_printf(&b.a, wl, "z", "z",
-                           "\"requeueState\":{\"requeueAt\":\"2027-01-01T00:00:00Z\"}"));
+/* Parked from the start: nobody of its queue was ever looked at. */
+TEST(a_backoff_ends_in_an_idle_queue)
+{
+    scoped(box_close) struct box b = {0};
+    const struct queue_pending *list;
+
+    box_open(&b);
+    box_add(&b, "flavor f|cq a cohort c quota 1");
+    box_put(&b, S("{\"kind\":\"Workload\",\"metadata\":{\"name\":\"w\",\"namespace\":\"ns\"},"
+                  "\"spec\":{\"queueName\":\"lq-a\",\"podSets\":[{\"count\":1,\"template\":{"
+                  "\"spec\":{\"containers\":[{}]}}}]},\"status\":{\"requeueState\":{"
+                  "\"requeueAt\":\"2026-01-01T01:00:00Z\"}}}"));
+    for (int hour = 0; hour < 2; hour++) {
+        queue_wake(b.e, S("a"), instant_add(NOW, span_s(hour * 3600)));
+        check_int(queue_list(b.e, &b.a, S("a"), &list), 1);
+        check_int(list[0].is_parked, hour == 0);
+    }
 }
 
 /* Its status says QuotaReserved and names no ClusterQueue: it neither waits nor uses quota. */
