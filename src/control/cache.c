@@ -390,9 +390,12 @@ static void take_list(void *ctx, const struct client_list_answer *answer)
         else
             e->is_listed = true;
     }
-    map_each (i, &c->entries)
-        if (!(*map_at(&c->entries, i))->is_listed)
-            remove_entry(c, *map_at(&c->entries, i), NULL);
+    map_each (i, &c->entries) {
+        struct entry *e = *map_at(&c->entries, i);
+        /* What our own write made after the list was read is not gone. */
+        if (!e->is_listed && object_revision(e->object) <= answer->revision)
+            remove_entry(c, e, NULL);
+    }
     c->told = MAX(c->told, answer->revision);
     struct client_target t = {.kind = c->kind};
     c->watch = client_watch(control_client(c->control), &t,

@@ -123,8 +123,6 @@ void controller_queue_object(struct controller *c, const struct object *o);
 void controller_watch(struct controller *c, const struct kind *kind);
 void controller_watch_owned(struct controller *c, const struct kind *owned,
                             const struct kind *kind);
-size_t controller_depth(const struct controller *c);
-const char *controller_name(const struct controller *c);
 /* Keeps the object until the run has ended; returns it. */
 struct object *step_hold(struct step *s, struct object *o);
 /* Comes back after a span although nothing changes. */

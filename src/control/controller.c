@@ -19,7 +19,6 @@ struct controller {
     struct workqueue *queue;
     struct list runs; /* those that await answers */
     VEC(struct source *) sources;
-    bool has_started;
 };
 
 struct run {
@@ -61,8 +60,6 @@ struct controller *controller_new(struct control *control,
     list_init(&c->runs);
     c->queue = workqueue_new(control_io(control), work, c);
     control_add_controller(control, c);
-    if (control_is_ready(control))
-        controller_start(c);
     return c;
 }
 
@@ -89,20 +86,7 @@ void controller_free(struct controller *c)
 
 void controller_start(struct controller *c)
 {
-    if (c->has_started)
-        return;
-    c->has_started = true;
     io_later(control_io(c->control), work, c);
-}
-
-size_t controller_depth(const struct controller *c)
-{
-    return workqueue_len(c->queue);
-}
-
-const char *controller_name(const struct controller *c)
-{
-    return c->config.name;
 }
 
 /* ---- keys ---- */
@@ -176,7 +160,7 @@ static void end_run(struct run *r)
         workqueue_add_after(c->queue, r->step.key, r->again);
     workqueue_done(c->queue, r->step.key, r->has_failed);
     run_free(r);
-    if (c->has_started && workqueue_busy(c->queue) + 1 == c->config.max_busy)
+    if (workqueue_busy(c->queue) + 1 == c->config.max_busy)
         io_later(control_io(c->control), work, c); /* a place is free again */
 }
 
@@ -213,8 +197,8 @@ static void work(void *ctx)
     struct controller *c = ctx;
     struct str key;
 
-    if (!c->has_started)
-        return;
+    if (!control_is_ready(c->control))
+        return; /* controller_start() follows */
     for (int n = 0; workqueue_busy(c->queue) < c->config.max_busy; n++) {
         if (n == RUNS_A_TURN) {
             io_later(control_io(c->control), work, c);
