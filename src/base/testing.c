@@ -32,14 +32,6 @@ bool test_skip_if(bool skip, const char *reason)
     return skip;
 }
 
-const char *test_shared(struct arena *a, const char *name)
-{
-    const char *root = getenv("BERTH_SHARED");
-    struct str path = str_printf(a, "%s/conformance/%s", root ? root : "../shared", name);
-
-    return access(path.at, R_OK) == 0 ? path.at : NULL;
-}
-
 struct str test_file(struct arena *a, const char *path)
 {
     FILE *f = fopen(path, "rb");

@@ -35,8 +35,6 @@ void test_register(struct test *t);
 void test_case(const char *name);
 /* Marks the running TEST as skipped, with the reason, and returns true where `skip` holds. */
 bool test_skip_if(bool skip, const char *reason);
-/* ../shared/conformance/NAME as a path, or NULL where ../shared is absent. */
-const char *test_shared(struct arena *a, const char *name);
 /* A file's bytes; fails the test where it cannot be read. */
 struct str test_file(struct arena *a, const char *path);
 

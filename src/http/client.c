@@ -454,8 +454,3 @@ void http_call_send_end(struct http_call *call)
     call->is_open = false;
     tell_more(call);
 }
-
-size_t http_call_queued(const struct http_call *call)
-{
-    return call->up.len;
-}

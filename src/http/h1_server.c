@@ -480,23 +480,6 @@ void http_tunnel_write(struct http_tunnel *t, struct str bytes)
         wire_write(t->conn->wire, bytes);
 }
 
-size_t http_tunnel_queued(const struct http_tunnel *t)
-{
-    return t->conn->wire ? wire_queued(t->conn->wire) : 0;
-}
-
-void http_tunnel_pause(struct http_tunnel *t)
-{
-    if (t->conn->wire)
-        wire_pause(t->conn->wire);
-}
-
-void http_tunnel_resume(struct http_tunnel *t)
-{
-    if (t->conn->wire)
-        wire_resume(t->conn->wire);
-}
-
 void http_tunnel_close(struct http_tunnel *t)
 {
     struct conn *c = t->conn;

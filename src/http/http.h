@@ -106,9 +106,6 @@ struct http_tunnel *http_upgrade(struct http_request *req, struct str protocol,
                                  const struct http_header *headers, size_t n_headers,
                                  const struct http_tunnel_events *events, void *ctx);
 void http_tunnel_write(struct http_tunnel *t, struct str bytes);
-size_t http_tunnel_queued(const struct http_tunnel *t);
-void http_tunnel_pause(struct http_tunnel *t);
-void http_tunnel_resume(struct http_tunnel *t);
 /* No callback follows; what was written is still sent. Frees it. */
 void http_tunnel_close(struct http_tunnel *t);
 
@@ -174,8 +171,6 @@ void http_call_cancel(struct http_call *call);
 /* More of the body of a call that is_open, and its end. */
 void http_call_send(struct http_call *call, struct str bytes);
 void http_call_send_end(struct http_call *call);
-/* Bytes of the body that have not left. */
-size_t http_call_queued(const struct http_call *call);
 
 /* Runs a request through a handler of this process, without a connection. `peer` must outlive
  * the call. */

@@ -319,18 +319,3 @@ struct ws *ws_accept(struct http_request *req, struct str protocol,
     free(w);
     return NULL;
 }
-
-size_t ws_queued(const struct ws *w)
-{
-    return http_tunnel_queued(w->tunnel);
-}
-
-void ws_pause(struct ws *w)
-{
-    http_tunnel_pause(w->tunnel);
-}
-
-void ws_resume(struct ws *w)
-{
-    http_tunnel_resume(w->tunnel);
-}

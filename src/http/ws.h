@@ -28,8 +28,5 @@ struct ws *ws_accept(struct http_request *req, struct str protocol,
 /* Was this sub-protocol offered? */
 bool ws_offers(const struct http_request *req, struct str protocol);
 void ws_send(struct ws *w, bool is_text, struct str bytes);
-size_t ws_queued(const struct ws *w);
-void ws_pause(struct ws *w);
-void ws_resume(struct ws *w);
 /* Says goodbye with the code and reason (at most 123 bytes of it). No callback follows. */
 void ws_close(struct ws *w, int code, struct str reason);

@@ -345,13 +345,3 @@ void node_agent_free(struct node_agent *a)
     arena_fini(&a->arena);
     free(a);
 }
-
-struct str node_agent_name(const struct node_agent *a)
-{
-    return a->config.name;
-}
-
-bool node_agent_is_ready(const struct node_agent *a)
-{
-    return a->is_ready;
-}

@@ -35,11 +35,6 @@ struct node_agent *node_agent_new(struct io *io, struct client *client,
 /* Containers run on. Accepts NULL. */
 void node_agent_free(struct node_agent *a);
 
-/* Lives as long as the agent. */
-struct str node_agent_name(const struct node_agent *a);
-/* Its Node is registered and it knows what runs here. */
-bool node_agent_is_ready(const struct node_agent *a);
-
 /* Answers `GET .../pods/NAME/log?...`: container, follow, previous, tailLines, sinceSeconds,
  * sinceTime, timestamps, limitBytes, stream. The caller was authorised. */
 void node_agent_log(struct node_agent *a, struct http_request *q, struct str ns,

@@ -33,12 +33,6 @@ const struct kind *kind_of_name(const struct server *s, struct str group, struct
     return find(&s->kind_by_name.core, group, version, kind);
 }
 
-const struct kind *server_kind(const struct server *s, struct str group, struct str version,
-                               struct str plural)
-{
-    return kind_of_plural(s, group, version, plural);
-}
-
 void kinds_add(struct server *s, const struct kind *k)
 {
     struct arena *a = &s->names;

@@ -56,15 +56,6 @@ struct server *server_new(struct io *io, const struct server_config *config)
     return s;
 }
 
-struct server *server_on(struct io *io, struct store *store, const struct server_config *config)
-{
-    struct server *s = server_alloc(io, config);
-
-    s->store = store;
-    authz_start(s);
-    return s;
-}
-
 struct server *server_open(struct io *io, const char *dir, const struct server_config *config,
                            struct err *err)
 {

@@ -72,9 +72,6 @@ struct server *server_new(struct io *io, const struct server_config *config);
  * name of disabled_admission is no plugin's. */
 struct server *server_open(struct io *io, const char *dir, const struct server_config *config,
                            struct err *err);
-/* On a store that outlives this server (a simulated crash). */
-struct server *server_on(struct io *io, struct store *store,
-                         const struct server_config *config);
 /* Calls under way end; clients must have been freed. Accepts NULL. */
 void server_free(struct server *s);
 /* Makes what every server has (namespaces, roles, priority classes) where it is missing; then
@@ -97,9 +94,6 @@ int server_fsck(const char *dir, void (*problem)(void *ctx, struct str sentence)
 /* A client of this server, with the rights of system:masters where `groups` say so; free it by
  * client_free(). */
 struct client *server_client(struct server *s, const struct server_user *user);
-/* The served kind of that name, built in or by a CustomResourceDefinition, or NULL. */
-const struct kind *server_kind(const struct server *s, struct str group, struct str version,
-                               struct str plural);
 /* Sees every event of every kind in order, as it becomes visible (for a simulation's hash):
  * verb is ADDED, MODIFIED or DELETED. */
 typedef void server_tap_fn(void *ctx, const char *verb, uint64_t revision, struct str kind,
