@@ -27,6 +27,7 @@
 #include "object/object.h"
 #include "server/server.h"
 #include "value/time.h"
+#include "yaml/yaml.h"
 #include "json/json.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:6443"
@@ -51,7 +52,8 @@ struct up {
     struct io_timer *settle; /* once, when the start is over */
     FILE *audit;
     int64_t n_hollow;
-    struct span job_backoff; /* 0: the controller's own */
+    struct span job_backoff;     /* 0: the controller's own */
+    const struct json *queueing; /* --queue-config; NULL: none */
     struct err err;
     bool has_failed, is_ready;
 };
@@ -245,7 +247,8 @@ static int start_controllers(struct up *u)
 {
     static const char *const with_quota[] = {"localqueues", "clusterqueues", "cohorts"};
     struct controllers_config config = {.names = str_from(cli_value(u->args, "controllers")),
-                                        .job_backoff_first = u->job_backoff};
+                                        .job_backoff_first = u->job_backoff,
+                                        .queueing = u->queueing};
 
     u->client = server_client(u->server, &server_berth);
     u->control = control_new(u->io, u->client, S("berth"));
@@ -365,6 +368,16 @@ static void close_all(struct up *u)
     io_free(u->io);
 }
 
+static int read_queueing(struct up *u, const char *path)
+{
+    struct str text;
+
+    if (file_read(&u->arena, str_from(path), &text, &u->err) < 0)
+        return -1;
+    u->queueing = yaml_parse_one(&u->arena, text, NULL, &u->err);
+    return u->queueing ? 0 : err_wrap(&u->err, "%s", path);
+}
+
 static int64_t log_now(void *ctx)
 {
     return io_now(ctx).ns;
@@ -376,6 +389,7 @@ static int up(struct cli_args *args)
     static const int signums[] = {SIGTERM, SIGINT};
     const char *level = cli_value(args, "log"), *images = cli_value(args, "images");
     const char *backoff = cli_value(args, "job-backoff");
+    const char *queueing = cli_value(args, "queue-config");
     enum log_level log = LOG_WARN;
 
     if (level && !log_level_parse(level, &log))
@@ -387,6 +401,8 @@ static int up(struct cli_args *args)
     if (backoff &&
         (span_parse(str_from(backoff), &u.job_backoff, NULL) < 0 || u.job_backoff.ns <= 0))
         return cli_misuse(args, "--job-backoff: '%s' is no time such as 500ms or 10s", backoff);
+    if (queueing && read_queueing(&u, queueing) < 0)
+        return cli_fail(args, "%s", u.err.text);
     log_set_level(log);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a file over its limit is a write that failed */
@@ -416,6 +432,7 @@ static const struct cli_flag flags[] = {
     {0, "controllers",       "LIST",      "upstream's names; -NAME takes one out"                },
     {0, "disable-admission", "LIST",      "admission plugins to leave out"                       },
     {0, "job-backoff",       "TIME",      "wait before a Job's failed pod is replaced (10s)"     },
+    {0, "queue-config",      "FILE",      "how to queue: Kueue's own Configuration"              },
     {0, "images",            "HOW",       "refuse: a container that names an image is an error"  },
     {0, "log",               "LEVEL",     "error, warn (default), info, debug"                   },
 };

@@ -31,11 +31,25 @@ static const struct json *record_of(struct session *s, const struct json *worklo
     return json_parse(s->arena, body, NULL, NULL);
 }
 
-static int print_json(struct session *s, const struct job_report *r, struct str name)
+/* Where its condition says nothing of substance, the record does: it was put aside with an
+ * equal one. */
+static void take_reason(struct job_report *r, const struct json *record)
+{
+    struct str reason = json_str(json_getz(record, "reason"));
+
+    if (!str_eqz(r->code, "PendingEvaluation") || !reason.len)
+        return;
+    r->code = reason;
+    r->sentence = json_str(json_getz(record, "message"));
+}
+
+static int print_json(struct session *s, struct job_report *r, struct str name)
 {
     struct json_obj o = obj_in(s->arena);
     struct buf out = buf_in(s->arena, 1024);
     const struct json *record = record_of(s, r->workload);
+
+    take_reason(r, record);
 
     obj_setz(&o, "job", json_of_str(name));
     obj_setz(&o, "state", json_of_str(str_from(job_state_word(r->state))));
@@ -114,11 +128,13 @@ static int why_job(struct session *s, const struct client_target *t, bool is_jso
     if (r.managed_by.len)
         print_line("managed by", str_printf(s->arena, "%.*s (our controller leaves it alone)",
                                             STR_ARG(r.managed_by)));
+    const struct json *record = r.state == JOB_STATE_WAITING ? record_of(s, r.workload) : NULL;
+    take_reason(&r, record);
     if (r.code.len && r.sentence.len)
         print_line("why",
                    str_printf(s->arena, "%.*s (%.*s)", STR_ARG(r.sentence), STR_ARG(r.code)));
-    if (r.state == JOB_STATE_WAITING)
-        print_record(s, record_of(s, r.workload));
+    if (record)
+        print_record(s, record);
     return 0;
 }
 

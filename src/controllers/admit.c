@@ -500,14 +500,16 @@ static void cq_keys(struct object *o, const struct json *tree, struct cache_keys
     vec_push(&out->keys, json_str(json_path(tree, "spec", "clusterQueue", NULL)));
 }
 
-struct admit *admit_new(struct control *c)
+struct admit *admit_new(struct control *c, const struct queue_config *config)
 {
     struct admit *ad = mem_zero(1, sizeof(*ad));
 
     ad->control = c;
     list_init(&ad->writes);
-    ad->config = queue_config_default();
-    ad->engine = queue_new(&ad->config);
+    ad->config = *config;
+    ad->config.afs_weights = NULL; /* the engine has its own */
+    ad->config.n_afs_weights = 0;
+    ad->engine = queue_new(config);
     ad->words = words_new();
     ad->loader = (struct queue_loader){.config = &ad->config};
     ad->controller = controller_new(

@@ -12,9 +12,11 @@
 
 struct admit;
 struct control;
+struct queue_config;
 struct queue_engine;
 
-struct admit *admit_new(struct control *c);
+/* `config` is copied. */
+struct admit *admit_new(struct control *c, const struct queue_config *config);
 void admit_free(struct admit *ad); /* after control_free(); accepts NULL */
 /* The engine, to look into. */
 struct queue_engine *admit_engine(struct admit *ad);

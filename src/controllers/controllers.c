@@ -2,6 +2,7 @@
 #include "controllers/controllers.h"
 
 #include "controllers/controllers_priv.h"
+#include "controllers/kueue_config.h"
 
 /* clang-format off */
 const struct controller_row controller_rows[] = {
@@ -72,11 +73,19 @@ struct controllers *controllers_start(struct control *c,
         if (check_name(str_trim(one), err) < 0)
             return NULL;
     }
+    scoped(arena_fini) struct arena a = {0};
+    struct kueue_config queueing;
+    if (kueue_config_read(&a, config->queueing, &queueing, err) < 0) {
+        err_wrap(err, "the queues' configuration");
+        return NULL;
+    }
     struct controllers *cs = mem_zero(1, sizeof(*cs));
     cs->states = mem_zero(controller_n_rows, sizeof(*cs->states));
     for (size_t i = 0; i < controller_n_rows; i++) {
-        if (is_on(config->names, controller_rows[i].name))
-            cs->states[i] = controller_rows[i].start(c);
+        const struct controller_row *row = &controller_rows[i];
+        if (is_on(config->names, row->name))
+            cs->states[i] =
+                row->start == kueue_start ? kueue_start_as(c, &queueing) : row->start(c);
         if (cs->states[i] && controller_rows[i].start == job_start)
             job_set_backoff(cs->states[i], config->job_backoff_first, config->job_backoff_most);
     }

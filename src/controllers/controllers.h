@@ -14,9 +14,11 @@ struct controllers_config {
     /* Upstream's names, comma-separated: "*" all, "-job-controller" all but; "" is "*". */
     struct str names;
     struct span job_backoff_first, job_backoff_most; /* 0: 10 s and 10 min */
+    const struct json *queueing; /* Kueue's Configuration (kueue_config.h); NULL: none */
 };
 
-/* NULL: ERR_INVALID for a name nobody has, with the names there are. `c` must outlive it. */
+/* NULL: ERR_INVALID for a name nobody has, with the names there are, or for what is wrong in
+ * `queueing`. `c` must outlive it. */
 struct controllers *controllers_start(struct control *c,
                                       const struct controllers_config *config, struct err *err);
 /* After control_free(). Accepts NULL. */

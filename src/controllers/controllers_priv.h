@@ -25,14 +25,16 @@ void taint_eviction_free(void *state);
 void *ttl_start(struct control *c);
 void ttl_free(void *state);
 
+struct kueue_config;
 void *kueue_start(struct control *c);
+void *kueue_start_as(struct control *c, const struct kueue_config *config);
 void kueue_free(void *state);
 void kueue_metrics(void *state, struct buf *out);
 bool kueue_why(void *state, struct arena *a, struct str ns, struct str name, struct json *out);
 bool kueue_ledger(void *state, struct arena *a, struct str ns, struct str name,
                   struct json *out);
 /* Parts of the one above. */
-void *job_workload_start(struct control *c);
+void *job_workload_start(struct control *c, const struct kueue_config *config);
 void job_workload_free(void *state);
 struct admit;
 struct queue_status;

@@ -4,6 +4,7 @@
  * and returns; the change it makes brings it back.
  */
 #include "controllers/controllers_priv.h"
+#include "controllers/kueue_config.h"
 #include "controllers/queue_job.h"
 #include "controllers/workload.h"
 #include "controllers/workload_edit.h"
@@ -17,6 +18,7 @@
 struct job_workloads {
     struct control *control;
     struct controller *controller;
+    bool tells_ready; /* waitForPodsReady */
     struct cache *jobs, *workloads, *flavors, *classes, *pod_classes, *namespaces;
     struct cache_index *by_owner;
 };
@@ -271,6 +273,35 @@ static int update_workload(struct pass *p, struct object *o, struct err *err)
     return 0;
 }
 
+/* Another class than the Workload was made with, where it may be changed. 1: written; -1 with
+ * err: the class is missing. */
+static int sync_priority(struct pass *p, struct object *o, struct err *err)
+{
+    struct arena *a = p->step->arena;
+    const struct kueue_workload *wl = object_view(o, a);
+    const struct kueue_priority_class_ref *was = wl->spec->priority_class_ref;
+    struct str class = str_map_get(&p->job->metadata->labels, S(QUEUE_PRIORITY_LABEL));
+    struct kueue_workload_spec *spec = arena_new(a, struct kueue_workload_spec);
+
+    if ((!was && workload_is(wl, S("QuotaReserved"))) ||
+        (was && str_eq(was->kind, S("PriorityClass"))) ||
+        str_eq(class, was ? was->name : S("")))
+        return 0;
+    if (priority_of(p, spec, err) < 0)
+        return -1;
+    struct json next =
+        schema_encode(a, schema_member(kind_kueue_workload.schema, S("spec")), spec);
+    const struct json *tree = object_tree(o, a), *ref = json_getz(&next, "priorityClassRef");
+    tree = json_with(a, tree, json_of_i64(spec->priority), "spec", "priority", NULL);
+    tree = ref ? json_with(a, tree, *ref, "spec", "priorityClassRef", NULL)
+               : json_without(a, tree, "spec", "priorityClassRef", NULL);
+    step_update(p->step, &kind_kueue_workload, p->step->ns, object_key(o).name, S(""), tree,
+                NULL, NULL);
+    job_event(p, "Normal", "UpdatedWorkload",
+              str_printf(a, "Updated workload priority class: %.*s", STR_ARG(object_path(o))));
+    return 1;
+}
+
 /* The matching Workload, or NULL; *busy: something was written, the pass is over. */
 static struct object *one_workload(struct pass *p, bool *busy, struct err *err, int *rc)
 {
@@ -290,6 +321,11 @@ static struct object *one_workload(struct pass *p, bool *busy, struct err *err, 
             match = o;
         else if (!other)
             other = o;
+    }
+    if (match && !workload_is(object_view(match, p->step->arena), S("Finished"))) {
+        *rc = sync_priority(p, match, err);
+        *busy = *rc != 0;
+        *rc = MIN(*rc, 0);
     }
     if (match || !other)
         return match;
@@ -436,6 +472,29 @@ static bool reclaim(struct pass *p, struct object *o, const struct kueue_workloa
     return true;
 }
 
+/* 11. Whether its pods are ready, by the rules of 7.5. */
+static bool tell_ready(struct pass *p, struct object *o, const struct kueue_workload *wl)
+{
+    struct arena *a = p->step->arena;
+    const struct job_status *js = p->job->status;
+    const struct condition *was = workload_condition(wl, S("PodsReady"));
+    int64_t n = js ? js->succeeded + (int64_t)js->ready : 0;
+
+    if (!p->all->tells_ready)
+        return false;
+    if (js && js->uncounted_terminated_pods)
+        n += (int64_t)js->uncounted_terminated_pods->succeeded.len;
+    struct workload_readiness next = workload_readiness(wl, n >= job_pods_count(p->job));
+    if (was && str_eq(was->reason, next.reason) &&
+        str_eq(was->status, next.is_ready ? S("True") : S("False")))
+        return false;
+    struct workload_edit e = workload_edit(a, wl, p->step->now);
+    workload_set_condition(&e, S("PodsReady"), next.is_ready, next.reason, next.message);
+    workload_write_condition(p->step, o, &e, S("PodsReady"),
+                             S("kueue-job-controller-PodsReady"));
+    return true;
+}
+
 /* 12. */
 static void serve_eviction(struct pass *p, struct object *o, const struct kueue_workload *wl)
 {
@@ -465,6 +524,17 @@ static void serve_end(struct pass *p, struct object *o, const struct job_conditi
         job_event(p, "Normal", "FinishedWorkload",
                   str_printf(p->step->arena, "Workload '%.*s' is declared finished",
                              STR_ARG(object_path(o))));
+}
+
+/* The Job names another queue now. */
+static void move_workload(struct pass *p, struct object *o)
+{
+    struct arena *a = p->step->arena;
+
+    step_update(p->step, &kind_kueue_workload, p->step->ns, object_key(o).name, S(""),
+                json_with(a, object_tree(o, a), json_of_str(job_queue_name(p->job)), "spec",
+                          "queueName", NULL),
+                NULL, NULL);
 }
 
 static int serve(struct pass *p, struct err *err)
@@ -502,7 +572,7 @@ static int serve(struct pass *p, struct err *err)
         step_create(p->step, &kind_kueue_workload, p->step->ns, body, created, p);
         return 0;
     }
-    if (reclaim(p, o, wl)) /* 10 */
+    if (reclaim(p, o, wl) || tell_ready(p, o, wl)) /* 10, 11 */
         return 0;
     if (workload_is(wl, S("Evicted"))) { /* 12 */
         serve_eviction(p, o, wl);
@@ -511,6 +581,8 @@ static int serve(struct pass *p, struct err *err)
     if (job_is_suspended(p->job)) { /* 13 */
         if (workload_is(wl, S("Admitted")))
             start_job(p, wl, o);
+        else if (!str_eq(wl->spec->queue_name, job_queue_name(p->job)))
+            move_workload(p, o);
         return 0;
     }
     if (!workload_is(wl, S("Admitted"))) /* 14 */
@@ -563,12 +635,13 @@ static void job_changed(void *ctx, struct cache_event *e)
     controller_queue_object(w->all.controller, e->now);
 }
 
-void *job_workload_start(struct control *c)
+void *job_workload_start(struct control *c, const struct kueue_config *config)
 {
     struct wiring *w = mem_zero(1, sizeof(*w));
     struct job_workloads *all = &w->all;
 
     all->control = c;
+    all->tells_ready = config->life.waits_for_pods;
     all->jobs = control_cache(c, &kind_job);
     all->workloads = control_cache(c, &kind_kueue_workload);
     all->flavors = control_cache(c, &kind_kueue_resource_flavor);

@@ -2,6 +2,7 @@
 #include "controllers/controllers_priv.h"
 
 #include "controllers/admit.h"
+#include "controllers/kueue_config.h"
 #include "controllers/metrics.h"
 #include "controllers/quota.h"
 #include "controllers/why.h"
@@ -20,13 +21,20 @@ struct kueue {
 
 void *kueue_start(struct control *c)
 {
+    struct kueue_config config = kueue_config_default();
+
+    return kueue_start_as(c, &config);
+}
+
+void *kueue_start_as(struct control *c, const struct kueue_config *config)
+{
     struct kueue *k = mem_zero(1, sizeof(*k));
 
     k->control = c;
-    k->admit = admit_new(c);
+    k->admit = admit_new(c, &config->queue);
     k->status = queue_status_new(c, k->admit);
-    k->workloads = workloads_new(c);
-    k->jobs = job_workload_start(c);
+    k->workloads = workloads_new(c, k->admit, &config->life);
+    k->jobs = job_workload_start(c, config);
     k->metrics = metrics_new(c, k->admit);
     return k;
 }

@@ -288,6 +288,9 @@ void queue_delete_workload(struct queue_engine *e, struct str key);
 struct str queue_holds(const struct queue_engine *e, struct str key);
 /* In line, or parked, in a LocalQueue with a ClusterQueue. */
 bool queue_is_waiting(const struct queue_engine *e, struct str key);
+/* Why an equal one was refused, where it was parked with that one and not looked at itself;
+ * NONE: it was not. */
+enum queue_reason queue_equal_failed(const struct queue_engine *e, struct str key);
 /* Puts all that waits as inadmissible in the tree of this ClusterQueue back in line. */
 void queue_wake(struct queue_engine *e, struct str cq, struct instant now);
 
@@ -624,6 +627,8 @@ size_t queue_ledger(struct queue_engine *e, struct arena *a, struct str name,
                     const struct queue_ledger_line **out);
 struct str queue_ledger_text(struct arena *a, const struct queue_ledger_line *line);
 
+/* Does the ClusterQueue take new workloads? */
+bool queue_is_active(const struct queue_engine *e, struct str cq);
 /* The ClusterQueue of the LocalQueue "ns/name"; "" where there is none such. */
 struct str queue_lq_target(const struct queue_engine *e, struct str path);
 struct queue_lq_view {

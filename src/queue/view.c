@@ -260,6 +260,23 @@ struct queue_cq_view queue_cq_look(struct queue_engine *e, struct arena *a, stru
     return v;
 }
 
+enum queue_reason queue_equal_failed(const struct queue_engine *e, struct str key)
+{
+    const struct queue_wl *wl = wl_find(e, key);
+    const struct wl_answer *last = wl && wl->extra ? wl->extra->answer : NULL;
+
+    if (!queue_is_waiting(e, key) || (last && last->reason) || !pending_is_parked(wl))
+        return QUEUE_NONE;
+    return pending_shape_reason(wl_cq(wl), wl->group->shape->class);
+}
+
+bool queue_is_active(const struct queue_engine *e, struct str cq)
+{
+    const struct queue_cq *q = cq_find(e, cq);
+
+    return q && q->is_active;
+}
+
 struct str queue_lq_target(const struct queue_engine *e, struct str path)
 {
     const struct queue_lq *lq = lq_find(e, path);

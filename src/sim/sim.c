@@ -127,7 +127,8 @@ static int started(struct sim *s, struct err *err)
 
 static int start(struct sim *s, const struct sim_config *config, struct err *err)
 {
-    struct controllers_config which = {.names = config->controllers};
+    struct controllers_config which = {.names = config->controllers,
+                                       .queueing = config->queueing};
 
     server_bootstrap(s->server, done, s);
     if (started(s, err) < 0)

@@ -21,6 +21,7 @@ struct sim_config {
     bool has_defaults;      /* flavor and queues named `default`, sized to the hollow nodes */
     struct span commit;     /* how long the store takes to make a write last; 0: no time */
     struct str controllers; /* as `berth up --controllers` */
+    const struct json *queueing; /* as `berth up --queue-config` */
 };
 
 #define SIM_START_NS (INT64_C(1767225600) * SECOND_NS)

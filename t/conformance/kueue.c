@@ -53,6 +53,7 @@ static const struct conf_file files[] = {
     {.name = "webhook-workload",                 .run = kueue_webhook_workload       },
     {.name = "workload-adjust-resources",        .run = kueue_adjust_resources       },
     {.name = "workload-finish",                  .run = kueue_workload_finish        },
+    {.name = "workload-reconcile",               .run = kueue_workload_reconcile     },
     {.name = "workload-requests",                .run = kueue_workload_requests      },
 };
 
