@@ -743,17 +743,18 @@ bool workload_pods_left(const struct kueue_workload *wl, const struct workload_r
         workload_is(wl, S("Evicted")) || workload_is(wl, S("PodsReady")))
         return false;
     since = admitted->last_transition_time;
-    *cause = S("WaitForStart");
+    struct str why = S("WaitForStart");
     if (ready && str_eq(ready->reason, S("WaitForRecovery"))) {
         limit = rules->recover_within;
         if (limit.ns == 0)
             return false;
         since = ready->last_transition_time;
-        *cause = S("WaitForRecovery");
+        why = S("WaitForRecovery");
     } else if (ready && !str_eq(ready->reason, S("WaitForStart")) &&
                !str_eq(ready->reason, S("PodsReady"))) {
         return false;
     }
+    *cause = why;
     left->ns = MAX(limit.ns - instant_sub(now, since).ns, INT64_C(0));
     return true;
 }

@@ -53,6 +53,9 @@ static const struct conf_file files[] = {
     {.name = "webhook-workload",                 .run = kueue_webhook_workload       },
     {.name = "workload-adjust-resources",        .run = kueue_adjust_resources       },
     {.name = "workload-finish",                  .run = kueue_workload_finish        },
+    {.name = "workload-conditions",              .run = kueue_workload_small         },
+    {.name = "workload-controller",              .run = kueue_workload_small         },
+    {.name = "workload-evict",                   .run = kueue_workload_evict         },
     {.name = "workload-reconcile",               .run = kueue_workload_reconcile     },
     {.name = "workload-requests",                .run = kueue_workload_requests      },
 };

@@ -3,7 +3,7 @@
 
 #include "api/kinds.h"
 #include "controllers/queue_job.h"
-#include "controllers/workload_life.h"
+#include "kueue_life.h"
 #include "kueue_parts.h"
 #include "queue/load.h"
 #include "schema/codec.h"
@@ -12,7 +12,7 @@
 
 /* ---- reading a case ---- */
 
-static struct instant time_of(const struct json *v)
+struct instant case_time(const struct json *v)
 {
     struct instant t = {0};
 
@@ -21,7 +21,7 @@ static struct instant time_of(const struct json *v)
     return t;
 }
 
-static struct span span_of(const struct json *v)
+struct span case_span(const struct json *v)
 {
     struct span s = {0};
 
@@ -30,7 +30,7 @@ static struct span span_of(const struct json *v)
     return s;
 }
 
-static struct kueue_workload *workload_of(struct conf *t, const struct json *tree)
+struct kueue_workload *case_workload(struct conf *t, const struct json *tree)
 {
     struct kueue_workload *wl = schema_decode(t->arena, kind_kueue_workload.schema, tree);
 
@@ -41,7 +41,7 @@ static struct kueue_workload *workload_of(struct conf *t, const struct json *tre
     return wl;
 }
 
-static struct kueue_cluster_queue *queue_of(struct conf *t, const struct json *tree)
+struct kueue_cluster_queue *case_queue(struct conf *t, const struct json *tree)
 {
     return schema_decode(t->arena, kind_kueue_cluster_queue.schema, tree);
 }
@@ -51,7 +51,7 @@ static bool gate(const struct json *c, const char *name, bool otherwise)
     return json_bool(json_path(c, "gates", name, NULL), otherwise);
 }
 
-static struct workload_rules rules_of(const struct json *c, const struct json *config)
+struct workload_rules case_rules(const struct json *c, const struct json *config)
 {
     const struct json *pods = json_getz(config, "waitForPodsReady");
     const struct json *keep = json_path(config, "workloadRetention", "afterFinished", NULL);
@@ -66,19 +66,19 @@ static struct workload_rules rules_of(const struct json *c, const struct json *c
     r.refuses_devices = !gate(c, "KueueDRAIntegration", true) &&
                         gate(c, "KueueDRARejectWorkloadsWhenDRADisabled", true);
     r.waits_for_pods = pods != NULL;
-    r.start_within = span_of(json_getz(pods, "timeout"));
-    r.recover_within = span_of(json_getz(pods, "recoveryTimeout"));
+    r.start_within = case_span(json_getz(pods, "timeout"));
+    r.recover_within = case_span(json_getz(pods, "recoveryTimeout"));
     r.has_requeue_limit = limit != NULL;
     r.requeue_limit = (int32_t)json_i64(limit, 0);
     r.backoff_base = span_s(json_i64(json_getz(pods, "requeuingBackoffBaseSeconds"), 60));
     r.has_retention = keep != NULL;
-    r.keep_finished = span_of(keep);
+    r.keep_finished = case_span(keep);
     return r;
 }
 
 /* ---- comparing ---- */
 
-static const struct json *without_times(struct conf *t, const struct json *list)
+const struct json *case_untimed(struct conf *t, const struct json *list)
 {
     struct json_arr out = arr_in(t->arena);
 
@@ -108,7 +108,7 @@ static const struct json *bare(struct conf *t, const struct json *wl)
     const struct json *checks = json_path(wl, "status", "admissionChecks", NULL);
     if (conditions) {
         struct json_arr sorted = arr_in(a);
-        const struct json *list = without_times(t, conditions);
+        const struct json *list = case_untimed(t, conditions);
         struct json *at = arena_array(a, struct json, json_len(list) + 1);
         json_each (i, list)
             at[i] = *json_at(list, i);
@@ -118,7 +118,7 @@ static const struct json *bare(struct conf *t, const struct json *wl)
         wl = json_with(a, wl, arr_done(&sorted), "status", "conditions", NULL);
     }
     if (checks)
-        wl = json_with(a, wl, *without_times(t, checks), "status", "admissionChecks", NULL);
+        wl = json_with(a, wl, *case_untimed(t, checks), "status", "admissionChecks", NULL);
     wl = json_without(a, wl, "status", "requeueState", "requeueAt", NULL);
     if (json_len(json_path(wl, "metadata", "finalizers", NULL)) == 0)
         wl = json_without(a, wl, "metadata", "finalizers", NULL);
@@ -200,7 +200,7 @@ static struct workload_seen seen_of(struct conf *t, const struct json *objects,
     s.has_cq = cq && !json_bool(json_getz(objects, "clusterQueueTerminating"), false);
     s.cq_stop = json_str(json_path(cq, "spec", "stopPolicy", NULL));
     s.is_cq_active = is_active && (!s.cq_stop.len || str_eq(s.cq_stop, S("None")));
-    s.cq = cq && lq ? queue_of(t, cq) : NULL;
+    s.cq = cq && lq ? case_queue(t, cq) : NULL;
     return s;
 }
 
@@ -268,10 +268,10 @@ void kueue_workload_reconcile(struct conf *t, const struct json *c)
 {
     const struct json *objects = json_getz(c, "objects"), *want = json_getz(c, "want");
     const struct json *tree = json_getz(objects, "workload");
-    struct kueue_workload *wl = workload_of(t, tree);
-    struct workload_rules rules = rules_of(c, json_getz(c, "config"));
+    struct kueue_workload *wl = case_workload(t, tree);
+    struct workload_rules rules = case_rules(c, json_getz(c, "config"));
     struct workload_seen seen = seen_of(t, objects, wl);
-    struct instant now = time_of(json_getz(c, "now"));
+    struct instant now = case_time(json_getz(c, "now"));
     const struct json *before = json_getz(c, "before");
 
     if (json_len(before) == 2) /* one is parked with a reason that it was told */

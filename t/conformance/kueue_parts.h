@@ -4,7 +4,11 @@
 #include "conformance.h"
 
 conf_fn kueue_workload_finish, kueue_workload_reconcile, kueue_workload_evict;
-conf_fn kueue_workload_conditions, kueue_workload_controller;
+conf_fn kueue_workload_small;
+struct workload_request;
+/* One request beside the wanted one, messages aside. */
+void kueue_same_request(struct conf *t, const struct workload_request *r,
+                        const struct json *want);
 conf_fn kueue_schedule, kueue_two_cycles, kueue_schedule_afs;
 conf_fn kueue_preemption, kueue_candidates_order, kueue_fair_order, kueue_policy;
 conf_fn kueue_preemption_priority, kueue_entry_order, kueue_entry_order_fair, kueue_requeue;
