@@ -42,6 +42,33 @@ static inline bool str_eq(struct str a, struct str b)
 {
     return a.len == b.len && (a.len == 0 || memcmp(a.at, b.at, a.len) == 0);
 }
+/* Equal bytes; short ones, which names are, without a call. For lengths that the compiler does
+ * not know: where it does, memcmp() is none. */
+static inline bool bytes_eq(const char *x, const char *y, size_t n)
+{
+    uint64_t a, b, c, d;
+
+    if (x == y)
+        return true;
+    if (n > 16)
+        return memcmp(x, y, n) == 0;
+    if (n >= 8) {
+        memcpy(&a, x, 8), memcpy(&b, y, 8);
+        memcpy(&c, x + n - 8, 8), memcpy(&d, y + n - 8, 8);
+        return ((a ^ b) | (c ^ d)) == 0;
+    }
+    if (n >= 4) {
+        uint32_t e, f, g, h;
+        memcpy(&e, x, 4), memcpy(&f, y, 4);
+        memcpy(&g, x + n - 4, 4), memcpy(&h, y + n - 4, 4);
+        return ((e ^ f) | (g ^ h)) == 0;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (x[i] != y[i])
+            return false;
+    return true;
+}
+
 static inline bool str_eqz(struct str a, const char *z)
 {
     return str_eq(a, str_from(z));

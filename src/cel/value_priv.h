@@ -15,32 +15,6 @@ static inline bool value_is_number(struct cel_value v)
     return v.kind >= CEL_INT && v.kind <= CEL_DOUBLE;
 }
 
-/* Equal bytes; short ones, which names are, without a call. */
-static inline bool bytes_eq(const char *x, const char *y, size_t n)
-{
-    uint64_t a, b, c, d;
-
-    if (x == y)
-        return true;
-    if (n > 16)
-        return memcmp(x, y, n) == 0;
-    if (n >= 8) {
-        memcpy(&a, x, 8), memcpy(&b, y, 8);
-        memcpy(&c, x + n - 8, 8), memcpy(&d, y + n - 8, 8);
-        return ((a ^ b) | (c ^ d)) == 0;
-    }
-    if (n >= 4) {
-        uint32_t e, f, g, h;
-        memcpy(&e, x, 4), memcpy(&f, y, 4);
-        memcpy(&g, x + n - 4, 4), memcpy(&h, y + n - 4, 4);
-        return ((e ^ f) | (g ^ h)) == 0;
-    }
-    for (size_t i = 0; i < n; i++)
-        if (x[i] != y[i])
-            return false;
-    return true;
-}
-
 /* A map under construction: entries in their order, found by key. */
 struct map_maker {
     struct arena *arena;

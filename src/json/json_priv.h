@@ -41,9 +41,7 @@ static inline const char *json_plain(const char *at, const char *end)
 static inline size_t json_index(const struct json_member *members, size_t n, struct str name)
 {
     for (size_t i = 0; i < n; i++)
-        if (members[i].name.len == name.len &&
-            (name.len == 0 || (members[i].name.at[0] == name.at[0] &&
-                               memcmp(members[i].name.at, name.at, name.len) == 0)))
+        if (members[i].name.len == name.len && bytes_eq(members[i].name.at, name.at, name.len))
             return i;
     return STR_NONE;
 }

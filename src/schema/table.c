@@ -33,7 +33,8 @@ const struct schema_field *schema_field_next(const struct schema *s, struct str 
 {
     const struct schema_field *f = NULL;
 
-    if (*hint < s->n_fields && by_length(name, s->fields[*hint].name) == 0)
+    if (*hint < s->n_fields && name.len == s->fields[*hint].name.len &&
+        bytes_eq(name.at, s->fields[*hint].name.at, name.len))
         f = &s->fields[*hint];
     else
         f = schema_field(s, name);
