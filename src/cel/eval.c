@@ -197,7 +197,11 @@ static outlined struct cel_value eval_cond(struct ctx *c, const struct op *op)
         return v;
     if (v.kind != CEL_BOOL)
         return no_overload();
-    return resolve(c, &op->args[v.b ? 1 : 2]);
+    const struct op *branch = &op->args[v.b ? 1 : 2];
+    v = resolve(c, branch);
+    if (unlikely(c->trace))
+        trace_note(c, branch, v);
+    return v;
 }
 
 /* The value of a chain that is part of another one or a branch: it does not pay for itself. */

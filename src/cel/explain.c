@@ -90,12 +90,17 @@ static bool walk_failed(struct explainer *e, const struct op *part)
 static uint32_t count_operands(const struct op *op)
 {
     switch ((enum op_code)op->code) {
+    case OP_NOT:
     case OP_NEG:
         return 1;
+    case OP_COND:
+        return 3;
     case OP_OR_ELSE:
         return 2;
     case OP_MAP:
         return 2 * op->n;
+    case OP_AND:
+    case OP_OR:
     case OP_LIST:
     case OP_MESSAGE:
         return op->n;
@@ -127,14 +132,17 @@ static void walk(struct explainer *e, const struct op *op)
 
     if (!v)
         return;
+    if (v->kind == CEL_ERROR) {
+        if (!walk_error(e, op))
+            add(e, op, *v);
+        return;
+    }
     switch ((enum op_code)op->code) {
     case OP_AND:
     case OP_OR:
         for (uint32_t i = 0; i < op->n; i++) {
             part = value_of(e->trace, &op->args[i]);
-            bool decides =
-                part && (part->kind == v->kind) && (part->kind != CEL_BOOL || part->b == v->b);
-            if (decides)
+            if (part && part->kind == v->kind && (part->kind != CEL_BOOL || part->b == v->b))
                 walk(e, &op->args[i]);
         }
         return;
@@ -148,8 +156,7 @@ static void walk(struct explainer *e, const struct op *op)
             walk(e, &op->args[part->b ? 1 : 2]);
         return;
     default:
-        if (v->kind != CEL_ERROR || !walk_error(e, op))
-            add(e, op, *v);
+        add(e, op, *v);
     }
 }
 

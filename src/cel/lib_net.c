@@ -142,6 +142,7 @@ CEL_FN(c_text)
 }
 
 /* A text that is no address fits no overload, upstream. */
+/* A text that is no address counts as a wrong argument: upstream says no more. */
 CEL_FN(c_has_ip)
 {
     struct cel_value bad;
@@ -149,8 +150,9 @@ CEL_FN(c_has_ip)
 
     if (args[1].kind == CEL_IP)
         return cel_bool(cidr_has_ip(args[0].cidr, args[1].ip));
-    return read_ip(c, cel_str(args[1]), &ip, &bad) ? cel_bool(cidr_has_ip(args[0].cidr, &ip))
-                                                   : bad;
+    if (!read_ip(c, cel_str(args[1]), &ip, &bad))
+        return cel_fail(CEL_E_NO_OVERLOAD);
+    return cel_bool(cidr_has_ip(args[0].cidr, &ip));
 }
 
 CEL_FN(c_has_cidr)
@@ -160,8 +162,9 @@ CEL_FN(c_has_cidr)
 
     if (args[1].kind == CEL_CIDR)
         return cel_bool(cidr_has_cidr(args[0].cidr, args[1].cidr));
-    return read_cidr(c, cel_str(args[1]), &v, &bad) ? cel_bool(cidr_has_cidr(args[0].cidr, &v))
-                                                    : bad;
+    if (!read_cidr(c, cel_str(args[1]), &v, &bad))
+        return cel_fail(CEL_E_NO_OVERLOAD);
+    return cel_bool(cidr_has_cidr(args[0].cidr, &v));
 }
 
 CEL_FN(c_ip)

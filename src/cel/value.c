@@ -523,6 +523,20 @@ static bool same_kind_equal(struct arena *a, struct cel_value x, struct cel_valu
     }
 }
 
+/* What is not of one kind is not equal; what Kubernetes brought along errs instead. */
+static struct cel_value kinds_differ(struct arena *a, struct cel_value x, struct cel_value y)
+{
+    bool has_parts = x.kind == CEL_LIST || x.kind == CEL_MAP;
+
+    if (y.kind == CEL_NULL)
+        return cel_bool(false);
+    if (has_parts && x.form == CEL_HOSTED && x.host->ops->equal)
+        return x.host->ops->equal(x.host, a, y);
+    if (x.kind >= CEL_QUANTITY && x.kind <= CEL_FORMAT)
+        return cel_fail(CEL_E_NO_OVERLOAD);
+    return cel_bool(false);
+}
+
 static struct cel_value equal(struct arena *a, struct cel_value x, struct cel_value y,
                               int depth)
 {
@@ -530,11 +544,8 @@ static struct cel_value equal(struct arena *a, struct cel_value x, struct cel_va
         return cel_fail_text(a, "values nested too deeply to compare");
     if (value_is_number(x) && value_is_number(y))
         return cel_bool(compare_numbers(x, y) == 0);
-    if (x.kind != y.kind) {
-        bool is_host = (x.kind == CEL_LIST || x.kind == CEL_MAP) && x.form == CEL_HOSTED &&
-                       x.host->ops->equal && y.kind != CEL_NULL;
-        return is_host ? x.host->ops->equal(x.host, a, y) : cel_bool(false);
-    }
+    if (x.kind != y.kind)
+        return kinds_differ(a, x, y);
     if (x.kind == CEL_LIST)
         return lists_equal(a, x, y, depth + 1);
     if (x.kind == CEL_MAP)
