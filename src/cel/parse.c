@@ -10,8 +10,6 @@
 #include "cel/env_priv.h"
 #include "cel/lex_priv.h"
 
-#define MAX_TERMS 10000 /* of one chain of && or || */
-
 struct parser {
     struct arena *arena;
     const struct cel_env *env;
@@ -708,7 +706,7 @@ static struct node *parse_logic(struct parser *p, bool is_or)
         if (n->kind == N_ERROR)
             return n;
         vec_push_in(p->arena, &c.terms, n);
-        if (!at(p, is_or ? T_OR : T_AND) || c.terms.len >= MAX_TERMS)
+        if (!at(p, is_or ? T_OR : T_AND))
             break;
         vec_push_in(p->arena, &c.ops, p->tok.from);
         take(p);

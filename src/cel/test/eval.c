@@ -1,20 +1,6 @@
 /* eval.c - rows of expressions and what they come to, without variables */
 #include "base/testing.h"
-#include "cel/cel.h"
-
-static struct str run_in(struct arena *a, const struct cel_env *env, const char *text)
-{
-    struct cel_issues issues = {.arena = a};
-    struct cel_program *p = cel_compile(env, str_from(text), NULL, &issues);
-    struct cel_run run = {.arena = a};
-
-    if (!p)
-        return str_printf(a, "%s: %.*s", issues.is_program ? "program" : "check",
-                          STR_ARG(issues.list.at[0].text));
-    struct str s = cel_show(a, cel_eval(p, &run));
-    cel_program_free(p);
-    return s;
-}
+#include "cel/test/rows.h"
 
 struct row {
     const char *name, *text, *want;
@@ -28,7 +14,7 @@ static void run_rows(enum cel_env_kind kind, const struct row *rows, size_t n)
 
     for (size_t i = 0; i < n; i++) {
         test_case(rows[i].name);
-        check_samez(run_in(&a, env, rows[i].text), rows[i].want);
+        check_samez(test_cel(&a, env, rows[i].text), rows[i].want);
         arena_reset(&a);
     }
     cel_env_free(env);

@@ -165,6 +165,65 @@ TEST(limits)
     cel_env_free(env);
 }
 
+/* Texts too large to be written down: `part` n times between the ends. */
+TEST(too_much)
+{
+    static const struct {
+        const char *name, *from, *part;
+        size_t n;
+        const char *to, *want;
+    } rows[] = {
+        {"an expression that is too long", "'",    "\xc3\xa4",       100000, "'",
+         "expression code point size exceeds limit: size: 100002, limit 100000"                                        },
+        {"one that is just short enough",  "'",    "\xc3\xa4",       99998,  "'",        ""                            },
+        {"parentheses nested too deeply",  "",     "(",              300,    "1",
+         "expression recursion limit exceeded: 250"                                                                    },
+        {"a tree that is too deep",        "1",    " + 1",           300,    "",         "max recursion depth exceeded"},
+        {"a chain of && is balanced",      "true", " && true",       3000,   "",         ""                            },
+        {"however long it is",             "true", " || false",      10000,  "",         ""                            },
+        {"too many macro calls",           "[0",   ", [].all(x, x)", 1001,   "].size()",
+         "more than 1000 macro calls"                                                                                  },
+        {"too many parts",                 "x",    ".map(a, a + a)", 249,    "",         "max recursion depth exceeded"},
+        {"more errors than are told",      "[1",   ", 2 *",          200,    "]",
+         "Syntax error: mismatched input ',' expecting {'[', '{', '(', '.', '-', '!', "
+         "IDENTIFIER, literal}"                                                                                        },
+    };
+    scoped(arena_fini) struct arena a = arena_sized(1 << 20);
+    struct cel_env *env = env_of(CEL_ENV_LANGUAGE, CEL_STORED);
+
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct cel_issues issues = {.arena = &a};
+        struct buf b = buf_in(&a, 1 << 10);
+        test_case(rows[i].name);
+        buf_add(&b, str_from(rows[i].from));
+        for (size_t k = 0; k < rows[i].n; k++)
+            buf_add(&b, str_from(rows[i].part));
+        buf_add(&b, str_from(rows[i].to));
+        struct cel_program *p = cel_compile(env, buf_str(&b), NULL, &issues);
+        check_samez(p ? S("") : issues.list.at[0].text, rows[i].want);
+        check(issues.list.len <= CEL_MAX_ISSUES + 1);
+        cel_program_free(p);
+        arena_reset(&a);
+    }
+    cel_env_free(env);
+}
+
+TEST(patterns_take_linear_time)
+{
+    scoped(arena_fini) struct arena a = arena_sized(1 << 20);
+    struct cel_env *env = env_of(CEL_ENV_BASE, CEL_STORED);
+    char *text = memset(arena_raw(&a, 1 << 19, 1), 'a', 1 << 19);
+    struct cel_value vars[2] = {cel_text(str_of(text, 1 << 19)), cel_null()};
+    struct cel_issues issues = {.arena = &a};
+    struct cel_program *p =
+        cel_compile(env, S("x.matches('^(a+)+$') && !x.matches('^(a|aa)+b$')"), NULL, &issues);
+    struct cel_run run = {.arena = &a, .vars = vars};
+
+    check_samez(cel_show(&a, cel_eval(p, &run)), "true");
+    cel_program_free(p);
+    cel_env_free(env);
+}
+
 TEST(unknowns)
 {
     static const struct {
