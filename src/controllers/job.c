@@ -23,6 +23,11 @@
 #include "schema/codec.h"
 #include "value/selector.h"
 
+/* How long a look may wait for more changes: as upstream's does for all of them. */
+#define JOB_COUNT_DELAY span_s(1)
+#define JOB_DELAY_EACH ((struct span){10000}) /* 10 us for each pod of the Job */
+#define JOB_DELAY_LEAST span_ms(1)            /* less is not waited for */
+
 struct jobs {
     struct control *control;
     struct controller *controller, *orphans;
@@ -487,13 +492,36 @@ static struct object *job_of(struct jobs *js, struct object *pod, const struct j
     return job && str_eq(object_uid(job), owning_job(owner, "uid")) ? job : NULL;
 }
 
-static void queue_job(struct jobs *js, struct object *job, struct object *pod)
+/* Does more hang on the change than a count of the status: an end, a deletion, an owner? */
+static bool is_urgent(struct cache_event *e)
+{
+    const struct json *now = cache_event_now(e), *old = cache_event_old(e);
+    struct str phase = json_str(json_path(now, "status", "phase", NULL));
+
+    if (!now || !old || str_eqz(phase, "Succeeded") || str_eqz(phase, "Failed"))
+        return true;
+    return json_has(json_path(now, "metadata", "deletionTimestamp", NULL)) ||
+           !json_eq(json_path(now, "metadata", "ownerReferences", NULL),
+                    json_path(old, "metadata", "ownerReferences", NULL)) ||
+           !json_eq(json_path(now, "metadata", "labels", NULL),
+                    json_path(old, "metadata", "labels", NULL));
+}
+
+/* What only changes a count can wait for more of its kind; of many pods, ends can, too. */
+static void queue_job(struct jobs *js, struct object *job, struct object *pod,
+                      struct cache_event *e)
 {
     struct job_known *k = job_memory_find(&js->memory, object_path(job));
+    struct span wait = JOB_COUNT_DELAY;
 
     if (k)
         job_known_changed(k, pod);
-    controller_queue_object(js->controller, job);
+    if (is_urgent(e))
+        wait.ns = k ? MIN((int64_t)k->pods.len * JOB_DELAY_EACH.ns, JOB_COUNT_DELAY.ns) : 0;
+    if (wait.ns < JOB_DELAY_LEAST.ns)
+        controller_queue_object(js->controller, job);
+    else
+        controller_queue_after(js->controller, object_path(job), wait);
 }
 
 static void could_adopt(void *ctx, struct object *job)
@@ -514,9 +542,9 @@ static void pod_changed(void *ctx, struct cache_event *e)
 
     job_metrics_pod(js->metrics, e);
     if (was && was != job)
-        queue_job(js, was, pod);
+        queue_job(js, was, pod, e);
     if (job)
-        queue_job(js, job, pod);
+        queue_job(js, job, pod, e);
     else if (e->now && (!owner || owning_job(owner, "uid").len))
         controller_queue_object(js->orphans, pod);
     if (e->now && !owner)
