@@ -81,6 +81,11 @@ bench-kueue: all ## Kueue's load shapes: baseline and large-scale on a berth, ba
 	@BERTH=$(BUILD)/berth $(BUILD)/bench/bench-kueue baseline large-scale
 	@$(BUILD)/bench/bench-kueue --sim baseline
 
+bench-jobs: all ## what Jobs cost: decisions, one large Job simulated, 50,000 Jobs and 2,000 CronJobs on a durable berth
+	@scripts/bench jobs
+	@$(BUILD)/bench/bench-jobs --berth
+	@$(BUILD)/bench/bench-jobs --cron
+
 hooks: ## run check-quick before each commit
 	@printf '#!/bin/sh\nexec make -s check-quick\n' >"$$(git rev-parse --git-path hooks)/pre-commit"
 	@chmod +x "$$(git rev-parse --git-path hooks)/pre-commit"

@@ -264,6 +264,8 @@ static void many_crons(int n)
     o.load.target = (struct client_target){.kind = &kind_cron_job, .ns = S("default")};
     o.load.body = one_cron;
     send_more(&o.load);
+    io_run(o.load.io);
+    o.from = usage_of(o.load.io, o.load.client, o.berth.pid);
     while (o.load.over < n)
         io_run(o.load.io);
     clock_gettime(CLOCK_REALTIME, &now);

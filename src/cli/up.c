@@ -31,7 +31,8 @@
 #include "json/json.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:6443"
-#define SETTLE_AFTER_S 2 /* from ready on: the first reconciles have run */
+#define SETTLE_AFTER_S 2   /* from ready on: the first reconciles have run */
+#define SETTLE_EVERY 10000 /* writes: what a load left behind is given back */
 
 struct up {
     struct cli_args *args;
@@ -55,6 +56,7 @@ struct up {
     struct span job_backoff;     /* 0: the controller's own */
     const struct json *queueing; /* --queue-config; NULL: none */
     struct err err;
+    uint64_t n_written;
     bool has_failed, is_ready;
 };
 
@@ -76,6 +78,8 @@ static void write_audit(void *ctx, struct str line)
 {
     struct up *u = ctx;
 
+    if (++u->n_written % SETTLE_EVERY == 0)
+        mem_settle();
     fwrite(line.at, 1, line.len, u->audit);
     fputc('\n', u->audit);
     fflush(u->audit);

@@ -19,6 +19,7 @@
 #define RUN_FOR_DEFAULT span_s(1)
 #define STOPPED_CODE 143 /* what SIGTERM leaves */
 #define MAX_ROUNDS 64    /* of starting what the last start made possible */
+#define MAX_BUSY 256     /* pods at work at once: more fill memory, not the disk */
 
 struct hollow {
     struct control *control;
@@ -429,7 +430,7 @@ struct hollow *hollow_new(struct control *c)
 {
     struct hollow *h = mem_zero(1, sizeof(*h));
     struct controller_config pods = {
-        .name = "hollow-pod", .reconcile = reconcile_pod, .ctx = h, .max_busy = 1024};
+        .name = "hollow-pod", .reconcile = reconcile_pod, .ctx = h, .max_busy = MAX_BUSY};
     struct controller_config nodes = {
         .name = "hollow-node", .reconcile = reconcile_node, .ctx = h};
 
