@@ -4,7 +4,8 @@
  *     pods:  "a:run b:ok* c:fail*@2 d:run- e:wait"      * holds the finalizer, - is being
  * deleted,
  *            @N its index, #N failures of its index before
- *     want:  "create 2", "remove a b", "end Complete", "count a, status failed=1" ...
+ *            %N its restarts, !J !I !X !C what the policy says: FailJob, Ignore, FailIndex,
+ * Count want:  "create 2", "remove a b", "end Complete", "count a, status failed=1" ...
  */
 #include "controllers/job_decide.h"
 
@@ -30,6 +31,33 @@ static int64_t number_in(struct str word, const char *prefix)
     return v;
 }
 
+static void add_condition(struct fixture *f, struct str text)
+{
+    struct job_condition *c = arena_new(f->a, struct job_condition);
+    struct str type, status;
+
+    str_cut(text, '=', &type, &status);
+    SET(c, type, type);
+    SET(c, status, status);
+    SET(c, reason, S("Before"));
+    SET(&f->status, conditions, (struct job_condition_list){.at = c, .len = 1});
+}
+
+/* Uids that wait to be counted as succeeded: "a+b". */
+static void add_listed(struct fixture *f, struct str text)
+{
+    struct uncounted_terminated_pods *u = arena_new(f->a, struct uncounted_terminated_pods);
+    VEC(struct str) uids = {0};
+    struct str uid;
+
+    while (text.len) {
+        str_cut(text, '+', &uid, &text);
+        vec_push_in(f->a, &uids, uid);
+    }
+    SET(u, succeeded, (struct str_list){uids.at, uids.len});
+    SET(&f->status, uncounted_terminated_pods, u);
+}
+
 static void parse_job(struct fixture *f, struct str text)
 {
     struct str word;
@@ -51,6 +79,21 @@ static void parse_job(struct fixture *f, struct str text)
         else if (str_starts(word, S("started")))
             SET(&f->status, start_time,
                 (struct instant){number_in(word, "started") * SECOND_NS});
+        else if (str_starts(word, S("record"))) /* so many failures, the last one now */
+            f->look.backoff =
+                (struct job_backoff){(int32_t)number_in(word, "record"), {100 * SECOND_NS}};
+        else if (str_eq(word, S("unseen")))
+            f->look.is_waiting = true;
+        else if (str_eq(word, S("deleting")))
+            SET(&f->meta, deletion_timestamp, (struct instant){99 * SECOND_NS});
+        else if (str_eq(word, S("onfailure")))
+            SET(&f->pod, restart_policy, S("OnFailure"));
+        else if (str_starts(word, S("was"))) /* "wasSuspended=True" */
+            add_condition(f, str_slice(word, 3, word.len));
+        else if (str_starts(word, S("listed")))
+            add_listed(f, str_slice(word, 6, word.len));
+        else if (str_starts(word, S("most")))
+            SET(&f->spec, max_failed_indexes, (int32_t)number_in(word, "most"));
         else if (str_starts(word, S("done")))
             SET(&f->status, completed_indexes, str_slice(word, 4, word.len));
         else if (str_starts(word, S("ok")))
@@ -90,6 +133,13 @@ static void parse_state(struct job_pod *p, struct str text)
             p->index = text.at[i + 1] - '0';
         if (text.at[i] == '#')
             p->index_failures = text.at[i + 1] - '0';
+        if (text.at[i] == '%')
+            p->all_restarts = p->restarts = text.at[i + 1] - '0';
+        if (text.at[i] == '!')
+            p->action = text.at[i + 1] == 'J'   ? JOB_POLICY_FAIL_JOB
+                        : text.at[i + 1] == 'I' ? JOB_POLICY_IGNORE
+                        : text.at[i + 1] == 'X' ? JOB_POLICY_FAIL_INDEX
+                                                : JOB_POLICY_COUNT;
     }
 }
 
@@ -233,6 +283,158 @@ TEST(job_counts_each_pod_once)
         check_samez(track_text(fixture(&a, cases[i].job, cases[i].pods)), cases[i].want);
         arena_reset(&a);
     }
+}
+
+/* The plan, then the status once every write has succeeded; numbers that are 0 are left out.
+ * `!` behind a condition: with this look. */
+static struct str story_text(struct fixture *f)
+{
+    struct job_plan plan = job_decide(f->a, &f->look);
+    struct job_done done = {.n_removed = plan.n_remove, .is_all_removed = true};
+    struct buf b = buf_in(f->a, 256);
+
+    for (size_t i = 0; i < plan.n_remove; i++)
+        done.n_ready_removed += f->look.pods[plan.remove[i]].is_ready;
+    struct job_settled s = job_settle(f->a, &f->look, &plan, &done);
+    struct job_concluded end = job_conclude(f->a, &f->look, &s, s.let_go, s.n_let_go, true);
+    const struct job_status *st = end.status;
+    const struct {
+        const char *name;
+        int64_t n;
+    } numbers[] = {
+        {"active",      st->active         },
+        {"ready",       st->ready          },
+        {"terminating", st->terminating    },
+        {"ok",          st->succeeded      },
+        {"bad",         st->failed         },
+        {"let-go",      (int64_t)s.n_let_go},
+    };
+    buf_printf(&b, "%.*s |", STR_ARG(plan_text(f, &plan)));
+    for (size_t i = 0; i < countof(numbers); i++)
+        if (numbers[i].n)
+            buf_printf(&b, " %s %" PRId64, numbers[i].name, numbers[i].n);
+    if (st->completed_indexes.len)
+        buf_printf(&b, " done %.*s", STR_ARG(st->completed_indexes));
+    if (st->failed_indexes.len)
+        buf_printf(&b, " gave-up %.*s", STR_ARG(st->failed_indexes));
+    for (size_t i = 0; i < st->conditions.len; i++)
+        buf_printf(&b, " %.*s%s", STR_ARG(st->conditions.at[i].type),
+                   str_eq(st->conditions.at[i].status, S("True")) ? "" : "=False");
+    return buf_str(&b);
+}
+
+#define OK_5 "a:ok* b:ok* c:ok* d:ok* e:ok*"
+#define RUN_5 "a:run* b:run* c:run* d:run* e:run*"
+
+/* The scenarios of jobs reference 6.1 to 6.6, by their numbers. */
+TEST(job_scenarios)
+{
+    /* clang-format off */
+    static const struct {
+        const char *name, *job, *pods, *want;
+    } cases[] = {
+        {"J1", "c5 p2", "", "create 2 | active 2"},
+        {"J2", "p2", "", "create 2 | active 2"},
+        {"J3", "c5 p2", "a:run* b:ok*", "create 1 | active 2 ready 1 ok 1 let-go 1"},
+        {"J4", "p2", "a:run* b:ok*", " | active 1 ready 1 ok 1 let-go 1"},
+        {"J5", "p2", "a:ok* b:fail*", " | ok 1 bad 1 let-go 2 SuccessCriteriaMet Complete"},
+        {"J6", "c5 p2", OK_5, " | ok 5 let-go 5 SuccessCriteriaMet Complete"},
+        {"J7", "c4 p3", "a:run* b:run* c:run* d:ok* e:ok*", "remove c | active 2 ready 2 terminating 1 ok 2 let-go 2"},
+        {"J8", "c5 p2", "a:run* b:run* c:run* d:run* e:run* f:run* g:run* h:run* i:run* j:run*",
+         "remove j i h g f e d c | active 2 ready 2 terminating 8"},
+        {"J11: now is five seconds after its end", "c5 p2", "a:run* b:fail*", "again in 5s | active 1 ready 1 bad 1 let-go 1"},
+        {"J12: one failure", "c1 p1 record1", "", "again in 10s |"},
+        {"J12: three", "c1 p1 record3", "", "again in 40s |"},
+        {"J12: nine", "c1 p1 record9", "", "again in 600s |"},
+        {"J15", "c5 p2 b0 deleting", "a:fail*", "BackoffLimitExceeded | bad 1 let-go 1 FailureTarget Failed"},
+        {"J16", "c5 p2 b0 deleting unseen", "a:fail*", "BackoffLimitExceeded | bad 1 let-go 1"},
+        {"J17", "c3 p2 b0", "a:run* b:run* c:fail*",
+         "remove a b, BackoffLimitExceeded | terminating 2 bad 3 let-go 3 FailureTarget"},
+        {"J17: and when they are gone", "c3 p2 b0 bad3 wasFailureTarget=True", "", "Before | bad 3 FailureTarget Failed"},
+        {"J18: three restarts", "c1 p1 b3 onfailure", "a:run*%3",
+         "remove a, BackoffLimitExceeded | terminating 1 bad 1 let-go 1 FailureTarget"},
+        {"J18: two", "c1 p1 b3 onfailure", "a:run*%2", " | active 1 ready 1"},
+        {"J18: none are allowed", "c1 p1 b0 onfailure", "a:run*%1",
+         "remove a, BackoffLimitExceeded | terminating 1 bad 1 let-go 1 FailureTarget"},
+        {"J19", "c1 p1 deadline10 started85", "a:run*",
+         "remove a, DeadlineExceeded | terminating 1 bad 1 let-go 1 FailureTarget"},
+        {"J20", "c5 p2 deleting", "a:run* b:run* c:ok*", " | active 2 ready 2 ok 1 let-go 3"},
+        {"J22", "c5 p2 listeda+b", "a:ok b:ok* c:run*", "create 1 | active 2 ready 1 ok 2 let-go 1"},
+        {"J23", "c2 p1 wasFailureTarget=False", "a:run*", " | active 1 ready 1 FailureTarget=False"},
+
+        {"I1", "c5 p2 indexed", "", "create 0 1 | active 2"},
+        {"I2", "c3 p3 indexed", "a:ok*@0 b:fail*@1 c:ok*@1 d:ok*@2", " | ok 3 bad 1 let-go 4 done 0-2 SuccessCriteriaMet Complete"},
+        {"I3", "c3 p3 indexed", "a:ok*@0 b:ok*@1 c:ok*@1", "create 2 | active 1 ok 2 let-go 3 done 0,1"},
+        {"I6", "c5 p5 indexed", "n:run* a:ok*@0 b:run*@1 c:run*@2 d:wait*@2",
+         "remove n d | active 2 ready 2 terminating 2 ok 1 let-go 1 done 0"},
+        {"I7", "c5 p2 indexed", "a:ok*@0 b:run*@5 c:ok*@6 d:wait*@7 e:fail*@8",
+         "remove b d | terminating 2 ok 1 let-go 3 done 0"},
+        {"I8: read as 0-5,8,9", "c9 p1 indexed done0-5,8-10", "", "create 6 | active 1 ok 7 done 0-5,8"},
+        {"I9", "c4 p4 indexed done0,1-foo,bar", "a:ok*@3", "create 1 2 | active 2 ok 2 let-go 1 done 0,3"},
+        {"I10: scaled down to what is complete", "c2 p2 indexed done0,1,3,4 ok4", "a:run*@2",
+         "remove a | terminating 1 ok 2 let-go 1 done 0,1 SuccessCriteriaMet"},
+
+        {"F1", "c1 p1", "a:fail*!J", "PodFailurePolicy | bad 1 let-go 1 FailureTarget Failed"},
+        {"F3", "c1 p1 b0 failed-only", "a:fail*!I", "again in 5s | let-go 1"},
+        {"F6", "c1 p1 b0 failed-only", "a:fail*!C", "BackoffLimitExceeded | bad 1 let-go 1 FailureTarget Failed"},
+        {"F9", "c1 p1 b0 failed-only", "a:run*-", " | terminating 1"},
+        {"F10", "c1 p1 failed-only", "a:run* b:run* c:run*- d:run*- e:run*- f:run*-",
+         "remove b | active 1 ready 1 terminating 5"},
+
+        {"B1", "c2 p2 indexed limit0", "a:fail*@0 b:run*@1", " | active 1 ready 1 bad 1 let-go 1 gave-up 0"},
+        {"B2", "c2 p2 indexed limit1", "a:fail*@0 b:fail*@1#1", "again in 5s | bad 1 let-go 1 gave-up 1"},
+        {"B3", "c2 p2 indexed limit1", "a:fail*@0#1 b:ok*@1",
+         "FailedIndexes | ok 1 bad 1 let-go 2 done 1 gave-up 0 FailureTarget Failed"},
+        {"B4", "c2 p2 indexed limit1 most0", "a:fail*@0#1 b:run*@1",
+         "remove b, MaxFailedIndexesExceeded | terminating 1 bad 2 let-go 2 gave-up 0 FailureTarget"},
+        {"B5", "c2 p2 indexed limit5", "a:fail*@0!X b:run*@1", " | active 1 ready 1 bad 1 let-go 1 gave-up 0"},
+
+        {"S9: success that was decided stays", "c2 p2 wasSuccessCriteriaMet=True", "a:fail*!J", "Before | bad 1 let-go 1 SuccessCriteriaMet Complete"},
+        {"S10: and so does failure", "c1 p1 wasFailureTarget=True", "a:ok*", "Before | ok 1 let-go 1 FailureTarget Failed"},
+
+        {"P1", "c2 p2 suspend", "", " | Suspended"},
+        {"P2", "c2 p2 suspend started90", "a:run* b:run*", "remove b a | terminating 2 Suspended"},
+        {"P3", "c2 p2 suspend started90 unseen", "a:run* b:run*", " | active 2 ready 2"},
+        {"P4", "c2 p2 wasSuspended=True", "", "create 2 | active 2 Suspended=False"},
+
+        /* Of the reported cases. */
+        {"J01: while one waits, the others are counted", "c3 p3", "a:fail* b:run* c:run*",
+         "again in 5s | active 2 ready 2 bad 1 let-go 1"},
+        {"J07: a limit of 1 takes two pods", "c1 p1 b1 bad1", "a:fail*",
+         "BackoffLimitExceeded | bad 2 let-go 1 FailureTarget Failed"},
+
+        /* What goes together badly. */
+        {"complete outranks suspended", "c1 p1 suspend", "a:ok*", " | ok 1 let-go 1 SuccessCriteriaMet Complete"},
+        {"a failure and the last success at once: failed", "c1 p1 b0", "a:ok* b:fail*",
+         "BackoffLimitExceeded | ok 1 bad 1 let-go 2 FailureTarget Failed"},
+        {"more succeeded than asked for", "c1 p1", "a:ok* b:ok*", " | ok 2 let-go 2 SuccessCriteriaMet Complete"},
+        {"a parallelism of 0 removes what runs", "c2 p0", "a:run*", "remove a | terminating 1"},
+        {"no completions are complete at once", "c0 p1", "", " | SuccessCriteriaMet Complete"},
+        {"a deleted Job decides nothing new", "c5 p5 deleting", "", " |"},
+        {"one that is going and had succeeded counts as that", "c1 p1", "a:ok*-", " | ok 1 let-go 1 SuccessCriteriaMet Complete"},
+        {"an index past the end never counts", "c1 p1 indexed", "a:ok*@5", "create 0 | active 1 let-go 1"},
+        {"a pod that lost its finalizer while it ran counts nothing", "c1 p1", "a:fail", "create 1 | active 1"},
+    };
+    /* clang-format on */
+    scoped(arena_fini) struct arena a = arena_sized(64 << 10);
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        test_case(cases[i].name);
+        check_samez(story_text(fixture(&a, cases[i].job, cases[i].pods)), cases[i].want);
+        arena_reset(&a);
+    }
+}
+
+/* J03: the Job's new status came before the pod's new version. */
+TEST(job_counts_once_with_a_stale_pod)
+{
+    scoped(arena_fini) struct arena a = arena_sized(64 << 10);
+    struct fixture *f = fixture(&a, "c2 p1 ok1", "a:ok* b:run*");
+    struct str gone[] = {S("a")};
+
+    f->look.let_go = gone;
+    f->look.n_let_go = 1;
+    check_samez(story_text(f), " | active 1 ready 1 ok 1");
 }
 
 TEST(index_sets)
