@@ -202,7 +202,7 @@ static void node_changed(void *ctx, struct cache_event *e)
         sched_remove_node(sc->sched, name);
         return;
     }
-    sched_set_node(sc->sched, schema_decode(e->arena, &schema_node, cache_event_now(e)));
+    sched_set_node(sc->sched, object_view(e->now, e->arena));
     offer(sc, name);
 }
 
@@ -235,7 +235,7 @@ static void pod_changed(void *ctx, struct cache_event *e)
         controller_queue_object(sc->controller, e->now);
     if (old && is_bound && node_of(old).len && has_ended == is_finished(old))
         return; /* nothing that counts */
-    sched_set_pod(sc->sched, schema_decode(e->arena, &schema_pod, now));
+    sched_set_pod(sc->sched, object_view(e->now, e->arena));
     if (has_ended)
         offer(sc, node_of(now));
 }

@@ -437,7 +437,7 @@ static void report(struct step *s, struct node_pod *p, const struct pod *pod,
 static void reconcile_one(struct step *s, struct node_pod *p)
 {
     const struct json *tree = object_tree(p->object, s->arena);
-    const struct pod *pod = schema_decode(s->arena, &schema_pod, tree);
+    const struct pod *pod = object_view(p->object, s->arena);
     bool was_terminal = pod_is_terminal(pod);
     struct pod_seen seen;
     struct pod_todo todo;
