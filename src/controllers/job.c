@@ -26,7 +26,8 @@
 /* How long a look may wait for more changes: as upstream's does for all of them. */
 #define JOB_COUNT_DELAY span_s(1)
 #define JOB_DELAY_EACH ((struct span){10000}) /* 10 us for each pod of the Job */
-#define JOB_DELAY_LEAST span_ms(1)            /* less is not waited for */
+#define JOB_REFUSED_MOST_S 60
+#define JOB_DELAY_LEAST span_ms(1) /* less is not waited for */
 
 struct jobs {
     struct control *control;
@@ -200,6 +201,7 @@ static void created(struct step *s, void *ctx, const struct client_answer *answe
         step_ignore_error(r->step);
     } else {
         r->done.n_create_failed++;
+        step_ignore_error(r->step); /* settle() says when it comes back */
         step_event(r->step, r->object, "Warning", "FailedCreate", "Error creating: %s",
                    answer->err->text);
     }
@@ -293,9 +295,25 @@ static void status_written(struct step *s, void *ctx, const struct client_answer
     start_letting_go(r);
 }
 
+/* Refused creations are tried again after 1, 2, 4 ... 60 s. */
+static void come_back_later(struct job_run *r)
+{
+    struct job_known *k = r->known;
+
+    if (r->done.n_create_failed == 0) {
+        if (r->plan.n_create)
+            k->n_refused = 0;
+        return;
+    }
+    step_again(r->step, span_s(MIN(1 << k->n_refused, JOB_REFUSED_MOST_S)));
+    k->n_refused = MIN(k->n_refused + 1, 6);
+}
+
 static void settle(struct job_run *r)
 {
     struct job_metrics *m = r->jobs->metrics;
+
+    come_back_later(r);
 
     job_metrics_created(m, r->job, &r->plan, r->plan.n_create - r->done.n_create_failed,
                         r->done.n_create_failed);

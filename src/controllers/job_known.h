@@ -22,6 +22,7 @@ struct job_source {
 
 struct job_known {
     struct job_backoff backoff;
+    int n_refused;                  /* looks in a row whose creations were refused */
     VEC(struct job_pod) pods;       /* must not change while a run is under way */
     VEC(struct job_source) sources; /* the same order */
     MAP(uint32_t) at;               /* place by the pod's uid */
