@@ -8,7 +8,7 @@
 #define MAX_TEXT 600
 
 /* Expressions by the type they yield; a letter behind @ is a part of that type. What upstream
- * estimates too low has a ~ before it: selections on what has no type or is computed,
+ * estimates too low has a ~ before it (or no type): selections on what is computed,
  * flatten(), split() of nothing, replace() of what substring() left empty, `format`; and where
  * '' is nothing, an error counts as one.
  */
@@ -335,6 +335,8 @@ static void expression(struct bytes *b, struct buf *out, char type, int depth)
     unsigned n = is_leaf && r->leaves ? r->leaves : r->n;
     const char *form = forms[r->from + take(b, n)].form;
     bool has_parts = strchr(form, '@') != NULL;
+
+    is_loose |= type == 'x';
 
     if (is_leaf && has_parts) { /* the type has no leaf */
         buf_byte(out, 'x');
