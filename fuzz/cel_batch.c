@@ -122,10 +122,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             column[i] = cel_device_slot(devices[i], &slots[s]);
         columns[s] = column;
     }
-    struct cel_run run = {.arena = &a};
+    struct cel_run run = {.arena = &a}; /* limits are of each row */
+    run.limit = take(&b, 4) ? 0 : 1 + take(&b, 64);
+    run.steps = take(&b, 4) ? 0 : 1 + take(&b, 8);
     cel_eval_many(p, &run, columns, N_ROWS, out);
     for (size_t i = 0; i < N_ROWS; i++) {
-        struct cel_run alone = {.arena = &a, .device = devices[i]}, bound = alone;
+        struct cel_run alone = run, bound;
+        alone.device = devices[i];
+        bound = alone;
         struct cel_value v = cel_eval(p, &alone), w;
         cel_bind(p, devices[i], row);
         w = cel_eval_bound(p, &bound, row);

@@ -10,6 +10,9 @@
 #define ROWS_BYTES ((size_t)1 << 20) /* of results in the arena, before it is cleared */
 #define MAX_TERM_COST 10000 /* of a slot's comparison; below it the limit plays no part */
 
+/* Of a row beside enum cel_match, while others go on: an error that nothing absorbs. */
+#define MATCH_STOPPED 0x80
+
 struct batch {
     struct ctx *c;
     const struct cel_value *const *columns;
@@ -17,6 +20,12 @@ struct batch {
     size_t n;
     uint8_t *out;
 };
+
+/* No later term changes a row that is refused or stopped. */
+static inline bool is_done(uint8_t out)
+{
+    return out == CEL_MATCH_NO || out > CEL_MATCH_ERROR;
+}
 
 static void keep(uint8_t *out, struct cel_value v)
 {
@@ -36,7 +45,7 @@ static void compare(struct batch *b, const struct slot_cmp *cmp)
     bool is_true;
 
     for (size_t i = 0; i < b->n; i++) {
-        if (b->out[i] == CEL_MATCH_NO)
+        if (is_done(b->out[i]))
             continue;
         if (likely(slot_cmp_fast(cmp, column[i], &is_true, &cost))) {
             if (!is_true)
@@ -53,7 +62,7 @@ static void read(struct batch *b, uint32_t slot, bool is_test)
 
     for (size_t i = 0; i < b->n; i++) {
         struct cel_value v = column[i];
-        if (b->out[i] == CEL_MATCH_NO)
+        if (is_done(b->out[i]))
             continue;
         if (is_test && v.kind != CEL_UNKNOWN)
             v = cel_bool(v.kind != CEL_ABSENT);
@@ -68,7 +77,7 @@ static void evaluate(struct batch *b, const struct op *op)
     size_t total = c->arena->total;
 
     for (size_t i = 0; i < b->n; i++) {
-        if (b->out[i] == CEL_MATCH_NO)
+        if (is_done(b->out[i]))
             continue;
         for (uint32_t s = 0; s < c->p->n_slots; s++)
             b->row[s] = b->columns[s][i];
@@ -76,7 +85,7 @@ static void evaluate(struct batch *b, const struct op *op)
         c->slots = b->row;
         struct cel_value v = op_eval(c, op);
         if (c->stop.kind != CEL_ABSENT)
-            b->out[i] = CEL_MATCH_ERROR | 0x80; /* nothing absorbs it */
+            b->out[i] = MATCH_STOPPED;
         else
             keep(&b->out[i], v);
         if (c->arena->total > total + ROWS_BYTES)
@@ -106,22 +115,27 @@ static bool is_light(const struct op *op)
     return op->code == OP_SLOT_CMP || op->code == OP_SLOT || op->code == OP_SLOT_TEST;
 }
 
-/* May the terms be taken one by one? Not where their costs could add up to the limit. */
-static bool is_separable(const struct cel_program *p, const struct ctx *c)
+/* May the terms be taken one by one? Not where their costs could add up to the limit, nor their
+ * steps: only loops take any. */
+static bool is_separable(const struct ctx *c, const struct op *terms, uint32_t n)
 {
-    bool is_all_light = true;
+    uint32_t n_heavy = 0;
 
-    if (p->root.code != OP_AND)
+    for (uint32_t i = 0; i < n; i++)
+        n_heavy += !is_light(&terms[i]);
+    if ((uint64_t)n * MAX_TERM_COST >= c->limit)
         return false;
-    for (uint32_t i = 0; i < p->root.n; i++)
-        is_all_light &= is_light(&p->root.args[i]);
-    bool is_small = (uint64_t)p->root.n * MAX_TERM_COST < c->limit;
-    return is_small && (is_all_light || p->estimate.max < c->limit);
+    if (n_heavy && c->p->estimate.max >= c->limit)
+        return false;
+    return n_heavy <= 1 || c->p->n_locals == 0;
 }
 
 void cel_eval_many(const struct cel_program *p, struct cel_run *run,
                    const struct cel_value *const *columns, size_t n, uint8_t *out)
 {
+    bool is_and = p->root.code == OP_AND;
+    const struct op *terms = is_and ? p->root.args : &p->root;
+    uint32_t n_terms = is_and ? p->root.n : 1;
     struct cel_value row[STACK_SLOTS], *locals = NULL;
     struct ctx c;
 
@@ -133,11 +147,12 @@ void cel_eval_many(const struct cel_program *p, struct cel_run *run,
         b.row = arena_array(run->arena, struct cel_value, p->n_slots);
     c.slots = b.row;
     memset(out, CEL_MATCH_YES, n);
-    if (is_separable(p, &c))
-        for (uint32_t i = 0; i < p->root.n; i++)
-            term(&b, &p->root.args[i]);
+    if (is_separable(&c, terms, n_terms))
+        for (uint32_t i = 0; i < n_terms; i++)
+            term(&b, &terms[i]);
     else
-        term(&b, &p->root);
+        evaluate(&b, &p->root);
     for (size_t i = 0; i < n; i++)
-        out[i] &= 0x7F;
+        if (out[i] == MATCH_STOPPED)
+            out[i] = CEL_MATCH_ERROR;
 }

@@ -95,6 +95,7 @@ TEST(columns_give_what_rows_give)
         "device.capacity['gpu.com'].memory.isGreaterThan(quantity('79Gi')) && " D "index == 3",
         "[1, 2, 3].exists(x, x == " D "index) && device.driver != ''",
         "[1, 2, 3, 4].all(x, device.driver != '')",
+        "[1, 2, 3].all(x, device.driver != '') && [1, 2].all(x, device.driver != '')",
     };
     scoped(arena_fini) struct arena a = arena_sized(64 << 10);
     const struct cel_device *devices[] = {device(&a, h100), device(&a, odd), device(&a, "{}")};
