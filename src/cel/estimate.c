@@ -442,7 +442,7 @@ static struct cel_range slice_cost(struct call *k)
 
     if (is_int_literal(k->n->args[1], &from) && is_int_literal(k->n->args[2], &to) &&
         to >= from)
-        size = fixed((uint64_t)(to - from));
+        size = fixed((uint64_t)to - (uint64_t)from);
     result(k, size);
     return add(size, fixed(11));
 }

@@ -417,6 +417,7 @@ TEST(lists)
         {"dyn([dyn('a'), dyn(1)]).join(',')", "error: join: invalid input: 1"},
         {"[1,2].distinct()", "[1, 2]"},
         {"[[1,2],[1,2]].distinct()", "[[1, 2]]"},
+        {"[1].slice(-3, 9223372036854775807)", "error: cannot slice(-3, 9223372036854775807), negative indexes not supported"},
     };
 
     run_rows(CEL_ENV_BASE, rows, countof(rows));
