@@ -22,6 +22,7 @@ struct http_header {
 #define HTTP_MAX_BACKLOG                                                                       \
     ((size_t)16 << 20)                     /* bytes of a streamed answer that wait for a slow  \
                                               reader; past it the answer is cut off */
+#define HTTP_MAX_CONNS 16384               /* of one server: further ones are closed at once */
 #define HTTP_GZIP_FROM ((size_t)128 << 10) /* shorter bodies are never compressed */
 
 /* Who sent a request. */

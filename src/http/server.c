@@ -8,6 +8,7 @@ struct http_server {
     http_handler_fn *handler;
     void *ctx;
     struct list conns;
+    size_t n_conns;
     char address[128];
     bool is_stopping;
     io_fn *stopped;
@@ -49,6 +50,8 @@ void conn_close(struct conn *c, bool flush)
     io_timer_free(c->timer);
     c->timer = NULL;
     list_del(&c->link);
+    if (s)
+        s->n_conns--;
     while (!list_empty(&c->exchanges))
         exchange_gone(list_item(c->exchanges.next, struct exchange, link));
     if (c->proto && c->proto->closed)
@@ -192,13 +195,18 @@ static const struct wire_events events = {ready, data, end, drained};
 static void accepted(void *ctx, struct io_stream *stream)
 {
     struct http_server *s = ctx;
-    struct conn *c = mem_zero(1, sizeof(*c));
 
+    if (s->n_conns >= HTTP_MAX_CONNS) {
+        io_stream_close(stream, false);
+        return;
+    }
+    struct conn *c = mem_zero(1, sizeof(*c));
     c->server = s;
     c->io = s->io;
     c->refs = 1; /* the wire's */
     list_init(&c->exchanges);
     list_add(&s->conns, &c->link);
+    s->n_conns++;
     c->timer = io_timer_new(s->io, time_is_up, c);
     c->wire = wire_server(s->io, stream, s->tls, &events, c);
     conn_wait(c, CONN_READ_MAX_S);

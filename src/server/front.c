@@ -141,6 +141,28 @@ static bool is_path_segment(struct str name)
     return !name.len || name_is(NAME_PATH_SEGMENT, name);
 }
 
+/* Counts the request in; -1 after a 429, which says when to ask again. */
+static int admit_one_more(struct request *r)
+{
+    struct server *s = r->server;
+    bool is_watch = r->verb == VERB_WATCH;
+    size_t *count = is_watch ? &s->n_watched : &s->n_asked;
+    size_t most = is_watch ? s->config.max_watches : s->config.max_requests;
+    struct err err;
+
+    if (most == 0)
+        most = is_watch ? SERVER_MAX_WATCHES : SERVER_MAX_REQUESTS;
+    if (*count >= most) {
+        err_set(&err, ERR_TOO_MANY, "the server has its limit of %zu %s under way", most,
+                is_watch ? "watches" : "requests");
+        fail_err(r, &err);
+        return -1;
+    }
+    ++*count;
+    r->counted = count;
+    return 0;
+}
+
 static void resource(struct server *s, struct http_request *q, const struct server_user *user,
                      const struct request_info *info, enum verb verb)
 {
@@ -159,6 +181,10 @@ static void resource(struct server *s, struct http_request *q, const struct serv
     r->asked_name = str_copy(a, info->name);
     r->subresource = str_copy(a, info->subresource);
     r->started = io_now(s->io);
+    if (admit_one_more(r) < 0) {
+        request_fini(r);
+        return;
+    }
     r->body_text = str_copy(a, q->body);
     if (!k || !is_path_segment(r->name) || info->is_deprecated_verb_prefix) {
         r->kind = NULL;

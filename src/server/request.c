@@ -52,6 +52,8 @@ void request_fini(struct request *r)
     object_unref(r->current);
     object_unref(r->next);
     r->server->n_requests--;
+    if (r->counted)
+        --*r->counted;
     arena_keep(r->server, &r->own_arena);
     free(r);
 }

@@ -50,6 +50,9 @@ extern const struct server_user server_berth;
 
 /* ---- making one ---- */
 
+#define SERVER_MAX_REQUESTS 10000 /* of clients elsewhere, under way at once: 429 past it */
+#define SERVER_MAX_WATCHES 50000  /* of clients elsewhere: 429 past it */
+
 struct server_config {
     const struct kind *const *kinds; /* built in; NULL: api/kinds.h */
     size_t n_kinds;
@@ -62,7 +65,8 @@ struct server_config {
     /* Whose token that is: fills name, uid, groups; the strs live as long as the server. */
     bool (*token)(void *ctx, struct str token, struct server_user *fill);
     void *users_ctx;
-    struct span commit;   /* how long a commit of server_new()'s store takes; 0: no time */
+    struct span commit; /* how long a commit of server_new()'s store takes; 0: no time */
+    size_t max_requests, max_watches; /* 0: the limits above */
     uint32_t starter_uid; /* started berth: an administrator by the socket, as root is */
 };
 

@@ -60,6 +60,7 @@ struct server {
     struct list watches; /* of requests, so that closing ends them */
     struct list clients;
     uint64_t n_requests;
+    size_t n_asked, n_watched; /* of clients elsewhere: requests and watches under way */
     struct arena spare[SERVER_SPARE_ARENAS]; /* of requests that have ended */
     size_t n_spare;
     server_tap_fn *tap;
@@ -112,6 +113,7 @@ struct reply {
 };
 
 struct request {
+    size_t *counted; /* n_asked or n_watched of the server, or NULL */
     struct server *server;
     struct arena *arena; /* own_arena */
     const struct reply *reply;

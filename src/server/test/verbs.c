@@ -29,23 +29,29 @@ static void run_until_answered(struct world *w)
 {
     for (int i = 0; i < 10000 && w->is_waiting; i++)
         io_turn(w->io);
+    for (int i = 0; i < 1000 && w->is_waiting; i++) /* where commits take their time */
+        io_run_until(w->io, instant_add(io_now(w->io), span_ms(1)));
     check(!w->is_waiting);
 }
 
 static bool account(void *ctx, struct str user, struct server_user *fill);
 
-static struct world *world_new(void)
+static struct world *world_of(const struct server_config *config)
 {
     struct world *w = mem_zero(1, sizeof(*w));
 
     w->io = io_sim_new(7, (struct instant){1700000000 * SECOND_NS});
-    w->server = server_new(w->io, &(struct server_config){.address = S("localhost:1"),
-                                                          .account = account,
-                                                          .starter_uid = 4000000});
+    w->server = server_new(w->io, config);
     w->is_waiting = true;
     server_bootstrap(w->server, ready, w);
     run_until_answered(w);
     return w;
+}
+
+static struct world *world_new(void)
+{
+    return world_of(&(struct server_config){
+        .address = S("localhost:1"), .account = account, .starter_uid = 4000000});
 }
 
 static void world_free(struct world *w)
@@ -421,5 +427,59 @@ TEST(apply_of_a_status_alone)
     ask(w, str_printf(&a, first, 2));
     check_samez(buf_str(&w->codes), "201 200");
     check_same(buf_str(&w->body), before);
+    world_free(w);
+}
+
+static const char too_many[] = "the server has its limit of ";
+
+/* Asks, and does not wait for the answer. */
+static struct http_call *begin(struct world *w, const char *method, const char *target,
+                               const char *body)
+{
+    static const struct http_header json = {S_INIT("content-type"), S_INIT("application/json")};
+    struct http_ask one = {.method = str_from(method),
+                           .target = str_from(target),
+                           .headers = &json,
+                           .n_headers = 1,
+                           .body = str_from(body)};
+
+    return http_call_local(w->io, server_handle, w->server, &admin, &one, &events, w);
+}
+
+TEST(so_many_watches_and_no_more)
+{
+    struct world *w = world_of(&(struct server_config){.max_watches = 1});
+    struct http_call *first = begin(w, "GET", CM "?watch=1", "");
+
+    io_run_until(w->io, instant_add(io_now(w->io), span_ms(1)));
+    ask(w, S("GET " CM "?watch=1"));
+    check_samez(buf_str(&w->codes), "200 429");
+    check(str_has(buf_str(&w->body), str_from(too_many)));
+    check(str_has(buf_str(&w->body), S("\"retryAfterSeconds\":1")));
+    test_case("other requests are not counted with them");
+    ask(w, S("GET " CM));
+    test_case("one that ends makes room");
+    http_call_cancel(first);
+    io_run_until(w->io, instant_add(io_now(w->io), span_ms(1)));
+    struct http_call *second = begin(w, "GET", CM "?watch=1", "");
+    io_run_until(w->io, instant_add(io_now(w->io), span_ms(1)));
+    check_samez(buf_str(&w->codes), "200 429 200 200");
+    http_call_cancel(second);
+    world_free(w);
+}
+
+TEST(so_many_requests_and_no_more)
+{
+    struct world *w =
+        world_of(&(struct server_config){.max_requests = 1, .commit = span_ms(10)});
+
+    begin(w, "POST", CM, "{\"metadata\":{\"name\":\"a\"}}");
+    io_run_until(w->io, instant_add(io_now(w->io), span_ms(1)));
+    ask(w, S("GET " CM "/a"));
+    check_samez(buf_str(&w->codes), "429");
+    check(str_has(buf_str(&w->body), str_from(too_many)));
+    io_run_until(w->io, instant_add(io_now(w->io), span_ms(10)));
+    ask(w, S("GET " CM "/a"));
+    check_samez(buf_str(&w->codes), "429 201 200");
     world_free(w);
 }
