@@ -156,6 +156,7 @@ static void stripped_first(struct step *s, void *ctx, const struct client_answer
 
     (void)s;
     if (is_fine(answer)) {
+        job_known_let_go(w->run->known, w->run->look.pods[w->at].uid);
         start_delete(w);
         return;
     }
@@ -245,9 +246,10 @@ static void let_go(struct step *s, void *ctx, const struct client_answer *answer
     struct job_run *r = w->run;
 
     (void)s;
-    if (is_fine(answer))
+    if (is_fine(answer)) {
         vec_push_in(r->step->arena, &r->gone, w->at);
-    else
+        job_known_let_go(r->known, r->look.pods[w->at].uid);
+    } else
         r->has_failed_let_go = true;
     if (--r->n_pending == 0)
         conclude(r);

@@ -41,6 +41,9 @@ static void drop_pods(struct job_known *k)
 
 static void known_free(struct job_known *k)
 {
+    map_each (i, &k->let_go)
+        free(*map_at(&k->let_go, i));
+    map_fini(&k->let_go);
     drop_changed(k);
     drop_strangers(k);
     drop_pods(k);
@@ -148,6 +151,30 @@ static void put_pod(struct job_known *k, struct job_pod p, uint64_t revision)
     *map_put(&k->at, p.uid) = at;
 }
 
+void job_known_let_go(struct job_known *k, struct str uid)
+{
+    uint32_t *at = map_get(&k->at, uid);
+
+    if (at)
+        k->pods.at[*at].has_finalizer = false;
+    if (map_get(&k->let_go, uid))
+        return;
+    char *own = mem_alloc(uid.len + 1);
+    memcpy(own, uid.at, uid.len);
+    *map_put(&k->let_go, str_of(own, uid.len)) = own;
+}
+
+/* The caches show it, too. */
+static void forget_let_go(struct job_known *k, struct str uid)
+{
+    char **found = map_get(&k->let_go, uid), *own = found ? *found : NULL;
+
+    if (!own)
+        return;
+    map_del(&k->let_go, uid);
+    free(own);
+}
+
 static void note_stranger(struct job_known *k, struct str name)
 {
     char *z = mem_alloc(name.len + 1);
@@ -163,6 +190,10 @@ static void read_pod(struct job_known *k, struct arena *a, const struct job *job
     const struct pod *pod = object_view(o, a);
     struct job_pod p = job_pod_of(a, job, pod);
 
+    if (!p.has_finalizer)
+        forget_let_go(k, p.uid);
+    else if (map_get(&k->let_go, p.uid))
+        p.has_finalizer = false;
     if (!selector_matches(selector, &pod->metadata->labels)) {
         note_stranger(k, p.name);
         remove_pod(k, p.uid);
@@ -206,9 +237,12 @@ static void read_changed(struct job_known *k, const struct job *job,
     struct object *now = cache_find(pods, object_path(was));
     uint32_t *at = map_get(&k->at, object_uid(was));
 
-    if (!now || !str_eq(object_uid(now), object_uid(was)) || !is_ours(k, now, &a))
+    if (!now || !str_eq(object_uid(now), object_uid(was))) {
         remove_pod(k, object_uid(was));
-    else if (!at || k->sources.at[*at].revision != object_revision(now))
+        forget_let_go(k, object_uid(was));
+    } else if (!is_ours(k, now, &a)) {
+        remove_pod(k, object_uid(was));
+    } else if (!at || k->sources.at[*at].revision != object_revision(now))
         read_pod(k, &a, job, selector, now);
 }
 

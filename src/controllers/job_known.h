@@ -27,8 +27,9 @@ struct job_known {
     VEC(struct job_source) sources; /* the same order */
     MAP(uint32_t) at;               /* place by the pod's uid */
     VEC(struct object *) changed;   /* pods to read anew; each holds a reference */
-    VEC(char *) strangers;          /* names of pods that the selector no longer selects */
-    bool is_full;                   /* every pod was read once */
+    MAP(char *) let_go;    /* uids whose finalizer we took, and caches may still show */
+    VEC(char *) strangers; /* names of pods that the selector no longer selects */
+    bool is_full;          /* every pod was read once */
     char uid[64], path[];
 };
 
@@ -49,6 +50,9 @@ void job_known_changed(struct job_known *k, struct object *pod);
 void job_known_refresh(struct job_known *k, const struct job *job,
                        const struct selector *selector, const struct cache *pods,
                        const struct cache_index *owned);
+/* The pod's finalizer is gone, whatever the caches say: it is counted, and never again. May be
+ * called while a run is under way. */
+void job_known_let_go(struct job_known *k, struct str uid);
 /* Everything is read again at the next refresh. */
 void job_known_doubt(struct job_known *k);
 
