@@ -1,8 +1,8 @@
 /* write.c - what every create, update, patch and status write goes through
  *
- *     body → conform → names → parts that are not the writer's → system fields → defaults
- *          → admission (mutating) → validation → admission (validating) → managed fields
- *          → store
+ *     body → parts that are not the writer's → conform → names → defaults → managed fields
+ *          → admission (mutating) → system fields → strategy → generation → validation
+ *          → admission (validating) → store
  *
  * Each step is a function that passes the tree on or answers with a failure. Nothing here
  * knows a kind by name; what kinds mean comes from their tables and from api/.
