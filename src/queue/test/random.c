@@ -134,6 +134,7 @@ static void build(struct run *r)
     r->w.n_cqs = 1 + (int)below(&r->w, MAX_CQS);
     for (int i = 0; i < r->w.n_cqs; i++)
         build_cq(r, i);
+    world_link(&r->w);
 }
 
 /* ---- telling the engine ---- */

@@ -47,6 +47,7 @@ struct world {
     struct queue_cq_spec cqs[MAX_CQS];
     struct queue_cohort_spec cohorts[MAX_COHORTS];
     struct job jobs[MAX_JOBS];
+    int parents[MAX_COHORTS + MAX_CQS]; /* NO_NODE: none */
 };
 
 /* ---- chance ---- */
@@ -78,13 +79,24 @@ static inline int node_of_cq(const struct world *w, int cq)
 
 static inline int parent_of(const struct world *w, int node)
 {
-    struct str name =
-        node < w->n_cohorts ? w->cohorts[node].parent : w->cqs[node - w->n_cohorts].cohort;
+    return w->parents[node];
+}
 
+static inline int world_cohort(const struct world *w, struct str name)
+{
     for (int i = 0; i < w->n_cohorts; i++)
         if (name.len && str_eq(w->cohorts[i].name, name))
             return i;
     return NO_NODE;
+}
+
+/* To be called once all is built. */
+static inline void world_link(struct world *w)
+{
+    for (int i = 0; i < w->n_cohorts; i++)
+        w->parents[i] = world_cohort(w, w->cohorts[i].parent);
+    for (int i = 0; i < w->n_cqs; i++)
+        w->parents[node_of_cq(w, i)] = world_cohort(w, w->cqs[i].cohort);
 }
 
 /* The node's quota of a flavor and resource; all zero where it names none. */
