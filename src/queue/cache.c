@@ -427,9 +427,9 @@ void queue_delete_cohort(struct queue_engine *e, struct str name)
         quota_set_parent(&c->node, NULL);
     else
         quota_touch(&c->node);
-    cohort_release(e, &c->node);
-    if (old)
+    if (old && old != &c->node) /* else it was its own parent */
         cohort_release(e, old);
+    cohort_release(e, &c->node);
 }
 
 /* ---- ClusterQueues ---- */

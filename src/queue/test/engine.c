@@ -240,6 +240,45 @@ TEST(a_backoff_holds_for_who_is_parked_with_its_shape)
     check(!list[1].is_parked);
 }
 
+/* Two racing writes may close a circle; it opens with either edge. */
+TEST(cohorts_in_a_circle)
+{
+    static const struct {
+        const char *name, *box, *then;
+    } cases[] = {
+        {"its own parent",    "cohort c parent c quota 4|cq a cohort c quota 0|w w a 1",
+         "cohort c quota 4"                                                                                },
+        {"two of each other",
+         "cohort c parent d quota 4|cohort d parent c quota 0|cq a cohort c "
+         "quota 0|w w a 1",                                                              "cohort d quota 0"},
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct box b = {0};
+        test_case(cases[i].name);
+        box_open(&b);
+        box_add(&b, "flavor f");
+        box_add(&b, cases[i].box);
+        check_samez(until_rest(&b), "w refused");
+        box_add(&b, cases[i].then);
+        check_samez(until_rest(&b), "w admitted");
+        box_add(&b, cases[i].box);
+        queue_delete_cohort(b.e, S("c"));
+        queue_delete_cohort(b.e, S("d"));
+        box_close(&b);
+    }
+}
+
+TEST(a_cohort_that_was_its_own_parent_goes)
+{
+    scoped(box_close) struct box b = {0};
+
+    box_open(&b);
+    box_add(&b, "cohort c parent c quota 4");
+    queue_delete_cohort(b.e, S("c"));
+    check_int(queue_ledger(b.e, &b.a, S("c"), &(const struct queue_ledger_line *){0}), 0);
+}
+
 /* Parked from the start: nobody of its queue was ever looked at. */
 TEST(a_backoff_ends_in_an_idle_queue)
 {
