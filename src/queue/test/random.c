@@ -500,27 +500,20 @@ static void ask_all(struct run *r)
     check_quota(r);
 }
 
-/* Was it, or the first in line of its queue, kept from its room by a reservation since the last
- * change? */
-static bool is_kept_out(struct run *r, const struct job *j)
+/* Was it, the first in line of its queue, or an equal that it was parked with, kept from its
+ * room by a reservation since the last change? */
+static bool is_kept_out(const struct run *r, const struct job *j)
 {
-    const struct queue_cq *cq = cq_find(r->e, r->w.cqs[j->cq].name);
-    struct arena_mark mark = arena_mark(&r->w.a);
-    bool is_out = j->skipped_at == r->changes;
-
-    if (cq->heap.len) {
-        const struct queue_group *g = cq->heap.at[0];
-        struct str key = wl_key(&r->w.a, g->heaps[g->active].at[0]);
-        is_out |= job_named(&r->w, key)->skipped_at == r->changes;
-    }
-    arena_rewind(&r->w.a, mark);
-    return is_out;
+    for (int i = 0; i < r->w.n_jobs; i++)
+        if (r->w.jobs[i].cq == j->cq && r->w.jobs[i].skipped_at == r->changes)
+            return true;
+    return false;
 }
 
 /* At rest, nobody waits who would fit: but behind a head in strict order, or behind the room
  * that such a head keeps for itself, or where MayStopSearch stopped at a flavor to preempt on.
  */
-static void check_rest(struct run *r)
+static void check_rest(const struct run *r)
 {
     for (int i = 0; i < r->w.n_jobs; i++) {
         struct job j = r->w.jobs[i];
