@@ -62,11 +62,11 @@ test_expect_success 'berth quota shows who owns, who borrows and what is left, a
 	grep "^  vision .* cpu  *4  *-  *0  *0  *4  *-  *2$" got
 '
 test_expect_success 'the ClusterQueue says the same in its status' '
-	wait_until 5 "kubectl get clusterqueue speech -o jsonpath={.status.flavorsUsage[0].resources[0].borrowed} | grep ^2$"
+	wait_until 10 "kubectl get clusterqueue speech -o jsonpath={.status.flavorsUsage[0].resources[0].borrowed} | grep ^2$"
 '
 test_expect_success 'a third job would be over the borrowing limit, and is told so' '
 	queued late speech 1 1 | kubectl create -f - &&
-	wait_until 5 "berth why job/late | grep WaitingForQuota" &&
+	wait_until 10 "berth why job/late | grep WaitingForQuota" &&
 	berth why job/late >got && cat got &&
 	grep "1 asked, 0 free; .speech. uses 6 and can have 6 at most" got
 '
@@ -82,7 +82,7 @@ test_expect_success 'berth quota -o json is a list of trees; no name: those behi
 '
 test_expect_success 'vision gets its own 4 once the loan ends' '
 	queued first vision 3 1 | kubectl create -f - &&
-	wait_until 5 "berth why job/first | grep WaitingForQuota" &&
+	wait_until 10 "berth why job/first | grep WaitingForQuota" &&
 	kubectl delete job more &&
 	kubectl wait job/first --for=condition=Complete --timeout=20s
 '

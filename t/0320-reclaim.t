@@ -63,7 +63,7 @@ test_expect_success 'the ledger: speech borrows 3, vision keeps 1' '
 '
 test_expect_success 'one more of 1 does not fit: the lending limit holds it' '
 	queued late speech 1 1 | kubectl create -f - &&
-	wait_until 5 "berth why job/late | grep \"1 asked, 0 free\""
+	wait_until 10 "berth why job/late | grep \"1 asked, 0 free\""
 '
 test_expect_success 'vision takes back what it owns: the guest is evicted, with the reason' '
 	queued mine vision 4 600 | kubectl create -f - &&
@@ -75,7 +75,7 @@ test_expect_success 'vision takes back what it owns: the guest is evicted, with 
 '
 test_expect_success 'its own job stays; the guest waits in line again' '
 	test "$(kubectl get job own -o jsonpath="{.status.active}")" = 1 &&
-	wait_until 5 "berth queue | grep \"^guest .* waits\""
+	wait_until 10 "berth queue | grep \"^guest .* waits\""
 '
 test_expect_success 'the guest and the late job run when vision is done' '
 	kubectl delete job mine && kubectl wait job/guest --for=jsonpath="{.status.active}"=1 --timeout=10s &&

@@ -47,7 +47,7 @@ test_expect_success 'two jobs fill it; a third of the same priority waits' '
 	queued short shared 1 600 | kubectl create -f - &&
 	kubectl wait job/short --for=jsonpath="{.status.active}"=1 --timeout=10s &&
 	queued third shared 2 1 whenever | kubectl create -f - &&
-	wait_until 5 "berth why job/third | grep WaitingForQuota"
+	wait_until 10 "berth why job/third | grep WaitingForQuota"
 '
 test_expect_success 'why tells that nobody has to go for it, and from which priority on somebody would' '
 	berth why job/third >got && cat got &&
@@ -69,9 +69,9 @@ test_expect_success 'the one that went says who came' '
 	kubectl get $name -o jsonpath="{.status.conditions[?(@.type==\"Preempted\")].message}" | grep "$uid"
 '
 test_expect_success 'a waiting job whose class is raised goes first' '
-	queued later shared 2 1 | kubectl create -f - && wait_until 5 "berth why job/later | grep Waiting" &&
+	queued later shared 2 1 | kubectl create -f - && wait_until 10 "berth why job/later | grep Waiting" &&
 	kubectl label job third --overwrite kueue.x-k8s.io/priority-class=paper-deadline &&
-	wait_until 5 "kubectl get workloads -o jsonpath=\"{range .items[*]}{.metadata.name} {.spec.priority}{\\\"\\\\n\\\"}{end}\" | grep \"job-third.* 1000\""
+	wait_until 10 "kubectl get workloads -o jsonpath=\"{range .items[*]}{.metadata.name} {.spec.priority}{\\\"\\\\n\\\"}{end}\" | grep \"job-third.* 1000\""
 '
 test_expect_success 'and runs before it, once there is room' '
 	kubectl delete job urgent && kubectl wait job/third --for=condition=Complete --timeout=20s

@@ -37,7 +37,7 @@ test_expect_success 'a queue with a job that runs' '
 test_expect_success 'held: who runs goes on, who comes waits and is told that the queue is stopped' '
 	stop clusterqueue/night Hold &&
 	queued waits night 1 1 | kubectl create -f - &&
-	wait_until 5 "berth why job/waits | grep \"ClusterQueue night is inactive\"" &&
+	wait_until 10 "berth why job/waits | grep \"ClusterQueue night is inactive\"" &&
 	berth why job/waits -o json | grep "\"code\": \"Suspended\"" &&
 	kubectl wait clusterqueue/night --for=condition=Active=False --timeout=5s &&
 	test "$(kubectl get job runs -o jsonpath="{.status.active}")" = 1
@@ -48,8 +48,8 @@ test_expect_success 'opened again: it runs' '
 test_expect_success 'drained: who runs is stopped and waits' '
 	stop clusterqueue/night HoldAndDrain &&
 	kubectl wait job/runs --for=jsonpath="{.spec.suspend}"=true --timeout=10s &&
-	wait_until 5 "kubectl get workloads -o yaml | grep ClusterQueueStopped" &&
-	wait_until 5 "berth why job/runs | grep Suspended"
+	wait_until 10 "kubectl get workloads -o yaml | grep ClusterQueueStopped" &&
+	wait_until 10 "berth why job/runs | grep Suspended"
 '
 test_expect_success 'opened again: it starts anew by itself' '
 	stop clusterqueue/night None &&
@@ -58,7 +58,7 @@ test_expect_success 'opened again: it starts anew by itself' '
 test_expect_success 'a LocalQueue alone can be drained, too' '
 	stop localqueue/night HoldAndDrain &&
 	kubectl wait job/runs --for=jsonpath="{.spec.suspend}"=true --timeout=10s &&
-	wait_until 5 "berth why job/runs | grep \"LocalQueue night is inactive\"" &&
+	wait_until 10 "berth why job/runs | grep \"LocalQueue night is inactive\"" &&
 	stop localqueue/night None &&
 	kubectl wait job/runs --for=jsonpath="{.status.active}"=1 --timeout=10s
 '
@@ -66,8 +66,18 @@ test_expect_success 'one workload alone can be taken out and put back' '
 	name=$(kubectl get workloads -o name | grep job-runs) &&
 	kubectl patch $name --type merge -p "{\"spec\":{\"active\":false}}" &&
 	kubectl wait job/runs --for=jsonpath="{.spec.suspend}"=true --timeout=10s &&
-	wait_until 5 "berth why job/runs | grep deactivated" &&
+	wait_until 10 "berth why job/runs | grep deactivated" &&
 	kubectl patch $name --type merge -p "{\"spec\":{\"active\":true}}" &&
 	kubectl wait job/runs --for=jsonpath="{.status.active}"=1 --timeout=10s
+'
+test_expect_success 'a queue that is deleted stays while somebody uses it, admits nobody, and goes with the last' '
+	kubectl delete clusterqueue night --wait=false && kubectl delete resourceflavor box --wait=false &&
+	kubectl wait clusterqueue/night --for=jsonpath="{.status.conditions[0].reason}"=Terminating --timeout=10s &&
+	queued after night 1 1 | kubectl create -f - &&
+	wait_until 10 "berth why job/after | grep \"ClusterQueue night\"" &&
+	test "$(kubectl get job runs -o jsonpath="{.status.active}")" = 1 &&
+	kubectl get resourceflavor box &&
+	kubectl delete job runs && kubectl wait clusterqueue/night --for=delete --timeout=10s &&
+	kubectl wait resourceflavor/box --for=delete --timeout=10s
 '
 test_done

@@ -75,7 +75,7 @@ test_expect_success 'those that went say why' '
 test_expect_success 'then nothing moves any more' '
 	kubectl get workloads -o jsonpath="{range .items[*]}{.metadata.name} {.status.conditions[?(@.type==\"Admitted\")].status} {.status.schedulingStats}{\"\n\"}{end}" >before &&
 	queued blue-7 blue 1 600 | kubectl create -f - &&
-	wait_until 5 "berth why job/blue-7 | grep WaitingForQuota" &&
+	wait_until 10 "berth why job/blue-7 | grep WaitingForQuota" &&
 	kubectl get workloads -o jsonpath="{range .items[*]}{.metadata.name} {.status.conditions[?(@.type==\"Admitted\")].status} {.status.schedulingStats}{\"\n\"}{end}" | grep -v blue-7 >after &&
 	cmp before after
 '

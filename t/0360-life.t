@@ -71,12 +71,12 @@ budget() {
 test_expect_success 'a queue with a check takes nobody before its controller is there' '
 	kubectl apply -f queues.yaml &&
 	queued bought paid 1 1 | kubectl create -f - &&
-	wait_until 5 "berth why job/bought | grep \"ClusterQueue paid is inactive\""
+	wait_until 10 "berth why job/bought | grep \"ClusterQueue paid is inactive\""
 '
 test_expect_success 'with it: quota is reserved, the job waits for the check, and why says so' '
 	kubectl patch admissioncheck budget --subresource status --type merge -p "{\"status\":{\"conditions\":[{\"type\":\"Active\",\"status\":\"True\",\"reason\":\"Here\",\"message\":\"\",\"lastTransitionTime\":\"$(date -u +%Y-%m-%dT%H:%M:%SZ)\"}]}}" &&
 	wait_until 10 "condition bought QuotaReserved status | grep True" &&
-	wait_until 5 "berth why job/bought | grep -i \"not all checks ready\"" &&
+	wait_until 10 "berth why job/bought | grep -i \"not all checks ready\"" &&
 	kubectl get $(workload bought) -o jsonpath="{.status.admissionChecks[0].state}" | grep Pending
 '
 test_expect_success 'Retry: evicted, put off, and the check is asked anew' '
@@ -93,7 +93,7 @@ test_expect_success 'Rejected: deactivated for good, with the word of the check'
 	wait_until 10 "kubectl get $(workload refused) -o jsonpath={.status.admissionChecks[0].state} | grep Pending" &&
 	budget refused Rejected &&
 	wait_until 10 "kubectl get $(workload refused) -o jsonpath={.spec.active} | grep false" &&
-	wait_until 5 "condition refused Evicted reason | grep DeactivatedDueToAdmissionCheck" &&
+	wait_until 10 "condition refused Evicted reason | grep DeactivatedDueToAdmissionCheck" &&
 	condition refused Evicted message | grep "says the treasurer"
 '
 test_expect_success 'pods that do not get ready: evicted, tried once more, then deactivated' '

@@ -77,7 +77,7 @@ test_expect_success 'four queues, and a job that holds most of the first' '
 '
 test_expect_success 'short of quota: who holds it, and the least to ask for instead' '
 	queued more small 2 600 | kubectl create -f - &&
-	wait_until 5 "berth why job/more | grep WaitingForQuota" && why more &&
+	wait_until 10 "berth why job/more | grep WaitingForQuota" && why more &&
 	grep "2 asked, 1 free; .small. uses 3 and can have 4 at most" got &&
 	grep "1 may not be evicted for it: their priority is not lower" got &&
 	grep "would help *ask 1 of .cpu. instead of 2" got &&
@@ -91,37 +91,37 @@ test_expect_success 'what it says is so: with the change, it starts' '
 '
 test_expect_success 'too big for ever: only more quota or asking less helps' '
 	queued huge small 100 1 | kubectl create -f - &&
-	wait_until 5 "berth why job/huge | grep ExceedsMaxQuota" && why huge &&
+	wait_until 10 "berth why job/huge | grep ExceedsMaxQuota" && why huge &&
 	grep "100 asked, .small. can have 4 at most, borrowing included" got &&
 	grep "nominal quota" got && ! grep "submit to queue" got
 '
 test_expect_success 'a taint that it does not tolerate' '
 	queued careful spot 1 1 | kubectl create -f - &&
-	wait_until 5 "berth why job/careful | grep NoMatchingFlavor" && why careful &&
+	wait_until 10 "berth why job/careful | grep NoMatchingFlavor" && why careful &&
 	grep "untolerated taint" got && grep "tolerate the taint .* of flavor .spot." got
 '
 test_expect_success 'behind the first in a strict queue: who that is' '
 	queued wide strict 5 1 | kubectl create -f - &&
-	wait_until 5 "berth why job/wide | grep ExceedsMaxQuota" &&
+	wait_until 10 "berth why job/wide | grep ExceedsMaxQuota" &&
 	queued narrow strict 1 1 | kubectl create -f - &&
-	wait_until 5 "berth why job/narrow | grep job-wide"
+	wait_until 10 "berth why job/narrow | grep job-wide"
 '
 test_expect_success 'a queue whose flavor does not exist' '
 	queued early unready 1 1 | kubectl create -f - &&
-	wait_until 5 "berth why job/early | grep \"ClusterQueue unready is inactive\"" &&
+	wait_until 10 "berth why job/early | grep \"ClusterQueue unready is inactive\"" &&
 	kubectl get clusterqueue unready -o jsonpath="{.status.conditions[0].reason}" | grep FlavorNotFound
 '
 test_expect_success 'no such queue' '
 	queued lost nowhere 1 1 | kubectl create -f - &&
-	wait_until 5 "berth why job/lost | grep \"LocalQueue nowhere doesn.t exist\""
+	wait_until 10 "berth why job/lost | grep \"LocalQueue nowhere doesn.t exist\""
 '
 test_expect_success 'a job that another controller manages says so' '
 	queued foreign small 1 1 | sed "s/^spec:/spec:\n  managedBy: example.com\/other/" | kubectl create -f - &&
-	wait_until 5 "berth why job/foreign | grep \"managed by *example.com/other\""
+	wait_until 10 "berth why job/foreign | grep \"managed by *example.com/other\""
 '
 test_expect_success 'for programs: codes, and every number' '
 	berth why job/more -o json >got && cat got &&
-	grep "\"code\": \"ShortOfQuota\"" got && grep "\"shortBy\": 1000" got && grep "\"spared\": \"PriorityNotLower\"" got
+	grep "\"code\": \"ShortOfQuota\"" got && grep "\"shortBy\": 2000" got && grep "\"spared\": \"PriorityNotLower\"" got
 '
 test_expect_success 'where it runs, nothing is made up' '
 	why first && grep "state *Running" got && ! grep "would help" got

@@ -37,6 +37,9 @@ bool kueue_ledger(void *state, struct arena *a, struct str ns, struct str name,
 void *job_workload_start(struct control *c, const struct kueue_config *config);
 void job_workload_free(void *state);
 struct admit;
+struct in_use;
+struct in_use *queue_in_use_new(struct control *c, struct admit *admit);
+void queue_in_use_free(struct in_use *u);
 struct queue_status;
 struct queue_status *queue_status_new(struct control *c, struct admit *admit);
 void queue_status_free(struct queue_status *qs);

@@ -14,6 +14,7 @@ struct kueue {
     struct control *control;
     struct admit *admit;
     struct queue_status *status;
+    struct in_use *in_use;
     struct workloads *workloads;
     void *jobs;
     struct metrics *metrics;
@@ -33,6 +34,7 @@ void *kueue_start_as(struct control *c, const struct kueue_config *config)
     k->control = c;
     k->admit = admit_new(c, &config->queue);
     k->status = queue_status_new(c, k->admit);
+    k->in_use = queue_in_use_new(c, k->admit);
     k->workloads = workloads_new(c, k->admit, &config->life);
     k->jobs = job_workload_start(c, config);
     k->metrics = metrics_new(c, k->admit);
@@ -46,6 +48,7 @@ void kueue_free(void *state)
     metrics_free(k->metrics);
     job_workload_free(k->jobs);
     workloads_free(k->workloads);
+    queue_in_use_free(k->in_use);
     queue_status_free(k->status);
     admit_free(k->admit);
     free(k);

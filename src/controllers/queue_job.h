@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "controllers/finalizer.h"
 #include "json/json.h"
 
 struct job;
@@ -19,7 +20,7 @@ struct kueue_workload;
 #define QUEUE_PREBUILT "kueue.x-k8s.io/prebuilt-workload-name"
 #define QUEUE_PODSET_LABEL "kueue.x-k8s.io/podset"
 #define QUEUE_WORKLOAD_NOTE "kueue.x-k8s.io/workload"
-#define WORKLOAD_FINALIZER "kueue.x-k8s.io/resource-in-use"
+#define WORKLOAD_FINALIZER FINALIZER_IN_USE
 
 /* The LocalQueue it names, or "". */
 struct str job_queue_name(const struct job *job);

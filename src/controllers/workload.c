@@ -8,6 +8,7 @@
 
 #include "controllers/admit.h"
 #include "controllers/controllers_priv.h"
+#include "controllers/finalizer.h"
 #include "controllers/queue_job.h"
 #include "controllers/workload_life.h"
 
@@ -77,23 +78,7 @@ bool workload_finish(struct step *s, struct object *o, struct str reason, struct
 
 void workload_drop_finalizer(struct step *s, struct object *o)
 {
-    struct arena *a = s->arena;
-    const struct json *tree = object_tree(o, a);
-    const struct json *list = json_path(tree, "metadata", "finalizers", NULL);
-    struct json_arr left = arr_in(a);
-    struct json_obj meta = obj_in(a), root = obj_in(a);
-    struct object_key key = object_key(o);
-    struct client_target t = {.kind = &kind_kueue_workload, .ns = key.ns, .name = key.name};
-
-    json_each (i, list)
-        if (!str_eq(json_str(json_at(list, i)), S(WORKLOAD_FINALIZER)))
-            arr_add(&left, *json_at(list, i));
-    if (json_len(list) == left.items.len)
-        return;
-    obj_setz(&meta, "finalizers", arr_done(&left));
-    obj_setz(&root, "metadata", obj_done(&meta));
-    struct json body = obj_done(&root);
-    step_patch(s, &t, CLIENT_PATCH_MERGE, &body, &(struct client_patch_options){0}, NULL, NULL);
+    finalizer_set(s, o, S(FINALIZER_IN_USE), false);
 }
 
 /* ---- what stands around it ---- */
