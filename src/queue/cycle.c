@@ -368,18 +368,60 @@ static bool overlaps(const struct cycle *c, const struct entry *x)
     return false;
 }
 
-/* Takes everybody preempted in this cycle out of the tree; and back. */
-static void remove_taken(struct cycle *c)
+/* Those preempted in this cycle, of one tree: others free nothing there. */
+static struct cycle_taken *taken_in(struct cycle *c, struct queue_cq *cq)
 {
-    vec_each (i, &c->taken)
-        snapshot_remove(c->e, c->taken.at[i]);
+    const struct quota_node *root = quota_root(&cq->node);
+
+    vec_each (i, &c->taken_in)
+        if (c->taken_in.at[i].root == root)
+            return &c->taken_in.at[i];
+    return NULL;
 }
 
-static void add_taken(struct cycle *c, size_t mark)
+static void add_sum(struct cycle *c, struct cycle_taken *t, struct queue_cq *cq,
+                    struct quota_amount u)
 {
-    vec_each (i, &c->taken)
-        wl_holder(c->taken.at[i])->is_removed = false;
-    quota_undo(&c->e->log, mark);
+    vec_each (i, &t->sums) {
+        struct cycle_sum *s = &t->sums.at[i];
+        if (s->cq == cq && s->amount.fr == u.fr) {
+            s->amount.amount = amount_add(s->amount.amount, u.amount);
+            return;
+        }
+    }
+    vec_push_in(c->scratch, &t->sums, (struct cycle_sum){cq, u});
+}
+
+static void take(struct cycle *c, struct queue_wl *wl)
+{
+    struct queue_cq *cq = wl->extra->holds;
+    struct cycle_taken *t = taken_in(c, cq);
+
+    wl->extra->is_taken = true;
+    vec_push_in(c->scratch, &c->taken, wl);
+    if (!t) {
+        vec_push_in(c->scratch, &c->taken_in,
+                    (struct cycle_taken){.root = quota_root(&cq->node)});
+        t = &vec_last(&c->taken_in);
+    }
+    vec_push_in(c->scratch, &t->workloads, wl);
+    vec_each (i, &wl->extra->usage)
+        add_sum(c, t, cq, wl->extra->usage.at[i]);
+}
+
+/* Takes what they use out of the tree, queue by queue: a hundred victims of one queue are one
+ * change of it. quota_undo() puts it back. */
+static void remove_sums(struct cycle *c, const struct cycle_taken *t)
+{
+    for (size_t i = 0; t && i < t->sums.len; i++)
+        quota_remove(&t->sums.at[i].cq->node, t->sums.at[i].amount.fr,
+                     t->sums.at[i].amount.amount, &c->e->log);
+}
+
+static void mark_removed(struct cycle_taken *t, bool is_removed)
+{
+    for (size_t i = 0; t && i < t->workloads.len; i++)
+        wl_holder(t->workloads.at[i])->is_removed = is_removed;
 }
 
 static bool fits_in_cycle(struct cycle *c, const struct entry *x)
@@ -389,11 +431,11 @@ static bool fits_in_cycle(struct cycle *c, const struct entry *x)
 
     if (x->is_second_pass)
         return true;
-    remove_taken(c);
+    remove_sums(c, taken_in(c, x->cq));
     vec_each (i, &x->victims)
-        if (!wl_holder(x->victims.at[i].wl)->is_removed)
+        if (!x->victims.at[i].wl->extra->is_taken)
             snapshot_remove(c->e, x->victims.at[i].wl);
-    if (x->slice && !wl_holder(x->slice)->is_removed)
+    if (x->slice && !x->slice->extra->is_taken && !wl_holder(x->slice)->is_removed)
         snapshot_remove(c->e, x->slice);
     vec_each (i, &x->as->usage) {
         int64_t free = quota_available(&x->cq->node, x->as->usage.at[i].fr);
@@ -404,7 +446,7 @@ static bool fits_in_cycle(struct cycle *c, const struct entry *x)
         wl_holder(x->slice)->is_removed = false;
     vec_each (i, &x->victims)
         wl_holder(x->victims.at[i].wl)->is_removed = false;
-    add_taken(c, mark);
+    quota_undo(&c->e->log, mark);
     return fits;
 }
 
@@ -487,16 +529,19 @@ static void reserve(struct cycle *c, struct entry *x)
 
 static void recompute(struct cycle *c, struct entry *x)
 {
+    struct cycle_taken *t = taken_in(c, x->cq);
     size_t mark = quota_mark(&c->e->log);
 
-    remove_taken(c);
+    remove_sums(c, t);
+    mark_removed(t, true);
     assign_entry(c, x, x->as);
     if (x->as->mode == MODE_FIT) {
         x->as->mode = MODE_DEFERRED;
         for (size_t i = 0; i < x->as->n_podsets; i++)
             x->as->podsets[i].mode = MODE_DEFERRED;
     }
-    add_taken(c, mark);
+    mark_removed(t, false);
+    quota_undo(&c->e->log, mark);
 }
 
 static void finish_entry(struct entry *x, enum queue_outcome outcome,
@@ -544,10 +589,8 @@ static bool is_waiting_for_pods(const struct cycle *c, const struct entry *x)
 
 static void process_fitting(struct cycle *c, struct entry *x)
 {
-    vec_each (i, &x->victims) {
-        x->victims.at[i].wl->extra->is_taken = true;
-        vec_push_in(c->scratch, &c->taken, x->victims.at[i].wl);
-    }
+    vec_each (i, &x->victims)
+        take(c, x->victims.at[i].wl);
     bool waits = x->as->mode == MODE_FIT && is_waiting_for_pods(c, x);
     struct queue_wl *worse = x->as->mode == MODE_FIT ? variant_sibling(c->e, x, false) : NULL;
     charge(c, x, x->as->mode == MODE_FIT && !waits && !worse);

@@ -9,6 +9,17 @@ struct cycle_charge {
     bool starts; /* uses it from now on, not later */
 };
 
+/* Those preempted so far in one tree, and what they use, queue by queue. */
+struct cycle_sum {
+    struct queue_cq *cq;
+    struct quota_amount amount;
+};
+struct cycle_taken {
+    const struct quota_node *root;
+    VEC(struct queue_wl *) workloads;
+    VEC(struct cycle_sum) sums;
+};
+
 struct cycle {
     struct queue_engine *e;
     struct arena *a;       /* of the plan */
@@ -18,6 +29,7 @@ struct cycle {
     entry_list entries;               /* those that got an assignment */
     entry_list done;                  /* in the order in which they were processed */
     VEC(struct queue_wl *) taken;     /* preempted so far */
+    VEC(struct cycle_taken) taken_in; /* the same by tree */
     VEC(struct cycle_charge) charges; /* what the log holds, in order */
     bool is_unsafe;                   /* one of them is negative */
     uint32_t n_admitted;
