@@ -80,6 +80,7 @@ static void tell_berth(const struct kueue_shape *s, struct usage from, struct us
     tell_of(s, "writes a second", (double)writes / r->wall_ms * 1e3, "/s");
     tell_of(s, "resident at the end", to.rss_mib, "MiB");
     tell_of(s, "conflicts of the generator's writes", (double)r->conflicts, "");
+    tell_of(s, "lists of a generator that fell behind", (double)r->relists, "");
     if (r->errors)
         die("%zu writes failed", r->errors);
 }

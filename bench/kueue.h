@@ -54,6 +54,7 @@ void kueue_load_go(struct kueue_load *l, void (*end)(void *ctx));
 struct kueue_result {
     double wall_ms;
     size_t finished, evictions, conflicts, errors; /* of our own writes */
+    size_t relists;                                /* times the watch fell behind */
     struct kueue_waits waits;                      /* the load's */
 };
 const struct kueue_result *kueue_load_result(struct kueue_load *l);

@@ -100,6 +100,7 @@ static void setup_one(struct kueue_load *l, size_t n, client_done_fn *done)
 }
 
 static void changed(void *ctx, const struct watch_event *e);
+static void take(struct kueue_load *l, struct object *o);
 
 static void listed(void *ctx, const struct client_list_answer *answer)
 {
@@ -108,8 +109,19 @@ static void listed(void *ctx, const struct client_list_answer *answer)
 
     if (answer->err)
         die("cannot list Workloads: %s", answer->err->text);
+    client_watch_stop(l->watch);
     l->watch = client_watch(l->client, &t, NULL, answer->revision, changed, l);
-    l->ready(l->ctx);
+    for (size_t i = 0; i < answer->n_items; i++)
+        take(l, answer->items[i]);
+    if (!l->end)
+        l->ready(l->ctx);
+}
+
+static void list(struct kueue_load *l)
+{
+    struct client_target t = {.kind = &kind_kueue_workload, .ns = S(NAMESPACE)};
+
+    client_list(l->client, &t, NULL, listed, l);
 }
 
 static void set_up(void *ctx, const struct client_answer *answer)
@@ -124,10 +136,8 @@ static void set_up(void *ctx, const struct client_answer *answer)
         l->in_flight++;
         setup_one(l, l->n_setup++, set_up);
     }
-    if (l->n_setup == all && l->in_flight == 0) {
-        struct client_target t = {.kind = &kind_kueue_workload, .ns = S(NAMESPACE)};
-        client_list(l->client, &t, NULL, listed, l);
-    }
+    if (l->n_setup == all && l->in_flight == 0)
+        list(l);
 }
 
 struct kueue_load *kueue_load_new(struct io *io, struct client *c, const struct kueue_shape *s,
@@ -280,19 +290,28 @@ static void serve(struct work *w)
     }
 }
 
+static void take(struct kueue_load *l, struct object *o)
+{
+    struct work **w = map_get(&l->works, object_key(o).name);
+
+    if (!w)
+        return;
+    see(*w, o);
+    serve(*w);
+}
+
 static void changed(void *ctx, const struct watch_event *e)
 {
     struct kueue_load *l = ctx;
 
-    if (e->type == WATCH_ERROR)
+    if (e->type == WATCH_ERROR && e->err->code == ERR_GONE) {
+        l->result.relists++; /* fell too far behind: as any client does */
+        list(l);
+    } else if (e->type == WATCH_ERROR) {
         die("the watch ended: %s", e->err->text);
-    if (e->type == WATCH_BOOKMARK || e->type == WATCH_DELETED)
-        return;
-    struct work **w = map_get(&l->works, object_key(e->object).name);
-    if (!w)
-        return;
-    see(*w, e->object);
-    serve(*w);
+    } else if (e->type == WATCH_ADDED || e->type == WATCH_MODIFIED) {
+        take(l, e->object);
+    }
 }
 
 /* ---- arrivals ---- */
