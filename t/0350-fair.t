@@ -69,6 +69,10 @@ test_expect_success 'blue comes and gets half: red gives way, one for one' '
 	for i in 1 2 3 4 5 6; do queued blue-$i blue 1 600 | kubectl create -f - || return 1; done &&
 	wait_until 15 "test \$(running blue) = 4 && test \$(running red) = 4"
 '
+test_expect_success 'a share is what a queue uses beyond its own, in thousandths of what there is to lend' '
+	wait_until 10 "kubectl get clusterqueue red -o jsonpath={.status.fairSharing.weightedShare} | grep ^500$" &&
+	kubectl get clusterqueue blue -o jsonpath={.status.fairSharing.weightedShare} | grep "^500$"
+'
 test_expect_success 'those that went say why' '
 	kubectl get workloads -o yaml | grep "reason: InCohortFairSharing"
 '

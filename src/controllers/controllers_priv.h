@@ -41,5 +41,7 @@ struct in_use;
 struct in_use *queue_in_use_new(struct control *c, struct admit *admit);
 void queue_in_use_free(struct in_use *u);
 struct queue_status;
-struct queue_status *queue_status_new(struct control *c, struct admit *admit);
+struct queue_config;
+struct queue_status *queue_status_new(struct control *c, struct admit *admit,
+                                      const struct queue_config *config);
 void queue_status_free(struct queue_status *qs);

@@ -33,7 +33,7 @@ void *kueue_start_as(struct control *c, const struct kueue_config *config)
 
     k->control = c;
     k->admit = admit_new(c, &config->queue);
-    k->status = queue_status_new(c, k->admit);
+    k->status = queue_status_new(c, k->admit, &config->queue);
     k->in_use = queue_in_use_new(c, k->admit);
     k->workloads = workloads_new(c, k->admit, &config->life);
     k->jobs = job_workload_start(c, config);

@@ -30,6 +30,7 @@ struct queue_status {
     struct cache *cqs, *lqs;
     struct controller *cq_controller, *lq_controller;
     struct pace cq_pace, lq_pace;
+    bool shows_share; /* fair sharing is on */
 };
 
 /* ---- not too often ---- */
@@ -177,6 +178,16 @@ static const struct schema *status_schema(const struct kind *kind)
     return schema_member(kind->schema, S("status"));
 }
 
+/* ceil(share), and the largest number for who borrows at no weight. */
+static struct kueue_fair_sharing_status *share_status(struct arena *a, double share)
+{
+    struct kueue_fair_sharing_status *out = arena_new(a, struct kueue_fair_sharing_status);
+    double up = __builtin_ceil(share);
+
+    SET(out, weighted_share, up < 0x1p63 ? (int64_t)up : INT64_MAX);
+    return out;
+}
+
 /* ---- one queue ---- */
 
 static int reconcile_cq(struct step *s, struct err *err)
@@ -203,6 +214,8 @@ static int reconcile_cq(struct step *s, struct err *err)
     SET(&next, pending_workloads, (int32_t)(v.pending_active + v.pending_parked));
     SET(&next, reserving_workloads, (int32_t)v.reserving);
     SET(&next, admitted_workloads, (int32_t)v.admitted);
+    if (qs->shows_share)
+        SET(&next, fair_sharing, share_status(s->arena, v.share));
     write_if_changed(s, &qs->cq_pace, &kind_kueue_cluster_queue, o,
                      schema_encode(s->arena, status_schema(&kind_kueue_cluster_queue), &next));
     return 0;
@@ -281,12 +294,14 @@ static void changed(void *ctx, struct str cq, struct str lq)
         soon(qs, qs->lq_controller, &qs->lq_pace, object_path(cache_at(qs->lqs, i)));
 }
 
-struct queue_status *queue_status_new(struct control *c, struct admit *admit)
+struct queue_status *queue_status_new(struct control *c, struct admit *admit,
+                                      const struct queue_config *config)
 {
     struct queue_status *qs = mem_zero(1, sizeof(*qs));
 
     qs->admit = admit;
     qs->control = c;
+    qs->shows_share = config->fair_sharing;
     qs->cqs = control_cache(c, &kind_kueue_cluster_queue);
     qs->lqs = control_cache(c, &kind_kueue_local_queue);
     qs->cq_controller = controller_new(
