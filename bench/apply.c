@@ -6,6 +6,8 @@
 #include "schema/apply.h"
 #include "api/find.h"
 #include "measure.h"
+#include "schema/compile.h"
+#include "schema/openapi.h"
 #include "schema/strategic.h"
 
 #define MANAGERS 200
@@ -149,6 +151,42 @@ static void many(struct arena *kept, struct arena *a)
                applied(a, w, "manager-7", live, config));
 }
 
+/* ---- schemas of kinds made at run time ---- */
+
+/* The schema with all that it refers to in its place, as a CustomResourceDefinition says it. */
+static struct json inlined(struct arena *a, const struct json *types, const struct json *v)
+{
+    const struct json *ref = json_getz(v, "$ref");
+    struct json_obj o = obj_in(a);
+    struct json_arr l = arr_in(a);
+
+    if (ref)
+        return inlined(a, types,
+                       json_get(types, str_slice(json_str(ref), strlen("#/components/schemas/"),
+                                                 json_str(ref).len)));
+    json_each (i, v)
+        arr_add(&l, inlined(a, types, json_at(v, i)));
+    json_each_member (m, v)
+        obj_add(&o, m->name, inlined(a, types, &m->value));
+    return v->type == JSON_ARRAY ? arr_done(&l) : v->type == JSON_OBJECT ? obj_done(&o) : *v;
+}
+
+static void schemas(struct arena *kept, struct arena *a)
+{
+    const struct kind *kind = kind_find(S("kueue.x-k8s.io"), S("v1beta2"), S("Workload"));
+    const struct json *doc = openapi_document(kept, &kind, 1, S("bench"));
+    const struct json *types = json_path(doc, "components", "schemas", NULL);
+    struct json schema =
+        inlined(kept, types, json_get(types, openapi_name(kept, kind->schema)));
+
+    printf("# a schema of %zu bytes\n", json_text(kept, &schema).len);
+    MEASURE_US(a, "schema/compile Workload", 50, {
+        const struct schema *s = schema_compile(a, &schema, NULL);
+        use(s->n_fields);
+        schema_compiled_free(s);
+    });
+}
+
 int main(void)
 {
     struct arena kept = arena_sized(1 << 20), a = arena_sized(1 << 20);
@@ -156,6 +194,7 @@ int main(void)
     jobs(&kept, &a);
     workloads(&kept, &a);
     many(&kept, &a);
+    schemas(&kept, &a);
     arena_fini(&kept);
     arena_fini(&a);
     return 0;

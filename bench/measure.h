@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "base/base.h"
@@ -31,19 +32,32 @@ static inline void use(int64_t v)
     __asm__ volatile("" ::"r"(v) : "memory");
 }
 
+/* How often a row runs. scripts/bench --count runs one row (BENCH_ROW) some times (BENCH_TIMES)
+ * and twice as often: the difference in instructions is what the row costs. */
+static inline size_t measure_times(const char *name, size_t n)
+{
+    const char *row = getenv("BENCH_ROW"), *times = getenv("BENCH_TIMES");
+
+    if (!row)
+        return n;
+    return strcmp(row, name) == 0 && times ? strtoul(times, NULL, 10) : 0;
+}
+
 /* Runs `body` n times a round; how long each took, in units of `unit_ns` nanoseconds. */
 #define MEASURE_EACH(name, n, unit_ns, unit, body)                                             \
     do {                                                                                       \
         double best = 1e18;                                                                    \
-        for (int round = 0; round < MEASURE_ROUNDS; round++) {                                 \
+        size_t times = measure_times((name), (n));                                             \
+        for (int round = 0; times && round < (times == (n) ? MEASURE_ROUNDS : 1); round++) {   \
             double start = cpu_ns(), each;                                                     \
-            for (size_t i = 0; i < (n); i++) {                                                 \
+            for (size_t i = 0; i < times; i++) {                                               \
                 body;                                                                          \
             }                                                                                  \
-            each = (cpu_ns() - start) / (double)(n) / (unit_ns);                               \
+            each = (cpu_ns() - start) / (double)times / (unit_ns);                             \
             best = each < best ? each : best;                                                  \
         }                                                                                      \
-        tell(name, best, unit);                                                                \
+        if (times)                                                                             \
+            tell(name, best, unit);                                                            \
     } while (0)
 
 #define MEASURE_NS(name, n, body) MEASURE_EACH(name, n, 1, "ns", body)

@@ -17,6 +17,8 @@ static void quantities(struct arena *a)
     struct quantity q[countof(usual)], big[2], r;
     struct buf b = buf_in(a, 64);
 
+    for (size_t i = 0; i < countof(usual); i++)
+        quantity_parse(a, usual[i], &q[i], NULL);
     MEASURE_NS("quantity/parse", 1000000,
                use(quantity_parse(a, usual[i & 7], &q[i & 7], NULL)));
     MEASURE_NS("quantity/compare, one scale", 10000000, use(quantity_cmp(&q[1], &q[4])));
@@ -53,7 +55,7 @@ static void selectors(struct arena *a)
 static void texts(struct arena *a)
 {
     struct buf b = buf_in(a, 64);
-    struct instant t;
+    struct instant t = {0};
     struct request_info r;
 
     MEASURE_NS("name/subdomain of 24 bytes", 1000000,

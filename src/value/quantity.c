@@ -370,21 +370,49 @@ struct str quantity_text(struct arena *a, const struct quantity *q)
 
 /* ---- comparing ---- */
 
+const int64_t quantity_raise[2 * QUANTITY_NEAR + 1][2] = {
+    {1,                            INT64_C(1000000000000000000)},
+    {1,                            INT64_C(100000000000000000) },
+    {1,                            INT64_C(10000000000000000)  },
+    {1,                            INT64_C(1000000000000000)   },
+    {1,                            INT64_C(100000000000000)    },
+    {1,                            INT64_C(10000000000000)     },
+    {1,                            INT64_C(1000000000000)      },
+    {1,                            INT64_C(100000000000)       },
+    {1,                            INT64_C(10000000000)        },
+    {1,                            1000000000                  },
+    {1,                            100000000                   },
+    {1,                            10000000                    },
+    {1,                            1000000                     },
+    {1,                            100000                      },
+    {1,                            10000                       },
+    {1,                            1000                        },
+    {1,                            100                         },
+    {1,                            10                          },
+    {1,                            1                           },
+    {10,                           1                           },
+    {100,                          1                           },
+    {1000,                         1                           },
+    {10000,                        1                           },
+    {100000,                       1                           },
+    {1000000,                      1                           },
+    {10000000,                     1                           },
+    {100000000,                    1                           },
+    {1000000000,                   1                           },
+    {INT64_C(10000000000),         1                           },
+    {INT64_C(100000000000),        1                           },
+    {INT64_C(1000000000000),       1                           },
+    {INT64_C(10000000000000),      1                           },
+    {INT64_C(100000000000000),     1                           },
+    {INT64_C(1000000000000000),    1                           },
+    {INT64_C(10000000000000000),   1                           },
+    {INT64_C(100000000000000000),  1                           },
+    {INT64_C(1000000000000000000), 1                           },
+};
+
 int quantity_sign(const struct quantity *q)
 {
     return q->is_big ? decimal_sign(*q->big) : (q->value > 0) - (q->value < 0);
-}
-
-/* x in units that are 10^over times as large as y's. */
-static inline int cmp_over(int64_t x, int32_t over, int64_t y)
-{
-    int64_t scaled;
-
-    if (x == 0)
-        return (0 > y) - (0 < y);
-    if (over > POW10_MAX || __builtin_mul_overflow(x, pow10_i64[over], &scaled))
-        return x > 0 ? 1 : -1; /* x is past all 64 bits of y's units */
-    return (scaled > y) - (scaled < y);
 }
 
 static int cmp_big(const struct quantity *x, const struct quantity *y)
@@ -396,10 +424,13 @@ static int cmp_big(const struct quantity *x, const struct quantity *y)
 
 int quantity_cmp_slow(const struct quantity *x, const struct quantity *y)
 {
-    if (unlikely(x->is_big || y->is_big))
+    if (x->is_big || y->is_big)
         return cmp_big(x, y);
-    return x->scale >= y->scale ? cmp_over(x->value, x->scale - y->scale, y->value)
-                                : -cmp_over(y->value, y->scale - x->scale, x->value);
+    if (x->value == 0 || y->value == 0)
+        return (x->value > y->value) - (x->value < y->value);
+    if (x->scale > y->scale) /* x is past all 64 bits of y's units */
+        return x->value > 0 ? 1 : -1;
+    return y->value > 0 ? -1 : 1;
 }
 
 /* ---- arithmetic ---- */
