@@ -20,8 +20,3 @@ struct access {
     struct field_selector fields; /* of list, watch, deletecollection */
     struct selector labels;
 };
-
-static inline bool access_in_group(const struct access *a, struct str group)
-{
-    return str_list_has(&a->user.groups, group);
-}

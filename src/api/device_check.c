@@ -145,24 +145,6 @@ void device_selectors_check(struct field_errors *e, const struct field_path *at,
     }
 }
 
-void device_differ_check(struct field_errors *e, const struct field_path *list_at,
-                         const struct json *list, const char *name)
-{
-    MAP(bool) seen = {0};
-
-    json_each (i, list) {
-        const struct json *v = json_get(json_at(list, i), str_from(name));
-        struct field_path item = field_item(list_at, i);
-        struct field_path p = field_child(&item, str_from(name));
-        bool *was = json_str(v).len ? map_put(&seen, json_str(v)) : NULL;
-        if (was && *was)
-            field_duplicate(e, &p, v);
-        if (was)
-            *was = true;
-    }
-    map_fini(&seen);
-}
-
 size_t device_one_of_check(struct field_errors *e, const struct field_path *p,
                            const struct json *v, const char *const *names, size_t n,
                            const char *what)

@@ -31,9 +31,6 @@ void device_config_check(struct field_errors *e, const struct field_path *at,
 /* CEL over devices; those of `old` may be what this release no longer takes. */
 void device_selectors_check(struct field_errors *e, const struct field_path *at,
                             const struct json *selectors);
-/* The items' members `name` differ. */
-void device_differ_check(struct field_errors *e, const struct field_path *list_at,
-                         const struct json *list, const char *name);
 /* Exactly one of the members is set (`false` and empty lists are not). Returns how many are. */
 size_t device_one_of_check(struct field_errors *e, const struct field_path *p,
                            const struct json *v, const char *const *names, size_t n,

@@ -114,7 +114,7 @@ static void check_request(struct field_errors *e, const struct field_path *at,
         check_name(e, &item, json_at(list, i));
         check_devices(e, &item, json_at(list, i));
     }
-    device_differ_check(e, &list_at, list, "name");
+    field_check_differ(e, &list_at, list, "name");
 }
 
 /* ---- references to requests ---- */
@@ -192,7 +192,7 @@ static void check_claim(struct field_errors *e, const struct field_path *spec_at
         check_request(e, &item, json_at(requests, i));
     }
     if (fits(requests, LIST_MAX))
-        device_differ_check(e, &requests_at, requests, "name");
+        field_check_differ(e, &requests_at, requests, "name");
     for (size_t i = 0; fits(constraints, LIST_MAX) && i < constraints->len; i++) {
         struct field_path item = field_item(&constraints_at, i);
         check_constraint(e, &item, json_at(constraints, i), requests);
@@ -269,7 +269,7 @@ static void check_reserved(const struct schema_at *at, const struct field_path *
 
     if (!fits(list, RESERVED_MAX))
         return;
-    device_differ_check(at->errors, &p, list, "uid");
+    field_check_differ(at->errors, &p, list, "uid");
     if (!json_has(json_getz(status, "allocation")))
         field_forbidden(at->errors, &p, "may not be specified when `allocated` is not set");
     for (size_t i = 0; is_going && i < list->len; i++)

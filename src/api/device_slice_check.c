@@ -236,7 +236,7 @@ static void check_counters(struct field_errors *e, const struct field_path *at,
     struct field_path list_at = field_child(at, S("consumesCounters"));
     const struct json *list = json_getz(device, "consumesCounters");
 
-    device_differ_check(e, &list_at, list, "counterSet");
+    field_check_differ(e, &list_at, list, "counterSet");
     json_each (i, list) {
         struct field_path item = field_item(&list_at, i);
         struct field_path p = field_child(&item, S("counterSet"));
@@ -363,7 +363,7 @@ static void check_devices(const struct schema_at *at, const struct field_path *s
                      flag(spec, "perDeviceNodeSelection"));
     }
     map_fini(&by_name);
-    device_differ_check(at->errors, &p, list, "name");
+    field_check_differ(at->errors, &p, list, "name");
 }
 
 static void check_sets(struct field_errors *e, const struct field_path *spec_at,
@@ -389,7 +389,7 @@ static void check_sets(struct field_errors *e, const struct field_path *spec_at,
             field_check_name(e, &key_at, NAME_DNS_LABEL, &key);
         }
     }
-    device_differ_check(e, &p, list, "name");
+    field_check_differ(e, &p, list, "name");
 }
 
 void dra_resource_slice_check(const struct schema_at *at)

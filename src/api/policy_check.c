@@ -31,25 +31,6 @@ static void check_expression(struct field_errors *e, const struct field_path *at
         field_required(e, &p, "%s", why);
 }
 
-/* The items of a list differ in one member. */
-static void check_differ(struct field_errors *e, const struct field_path *list_at,
-                         const struct json *list, const char *name)
-{
-    MAP(bool) seen = {0};
-
-    json_each (i, list) {
-        const struct json *v = json_get(json_at(list, i), str_from(name));
-        struct field_path item = field_item(list_at, i);
-        struct field_path p = field_child(&item, str_from(name));
-        bool *was = json_str(v).len ? map_put(&seen, json_str(v)) : NULL;
-        if (was && *was)
-            field_duplicate(e, &p, v);
-        if (was)
-            *was = true;
-    }
-    map_fini(&seen);
-}
-
 /* ---- what a rule matches ---- */
 
 /* A list of words that is not empty, and "*" alone if at all. */
@@ -188,7 +169,7 @@ static void check_variables(struct field_errors *e, const struct field_path *spe
         check_expression(e, &item, json_at(list, i), "expression",
                          "expression is not specified");
     }
-    check_differ(e, &list_at, list, "name");
+    field_check_differ(e, &list_at, list, "name");
 }
 
 static void check_conditions(struct field_errors *e, const struct field_path *spec_at,
@@ -210,7 +191,7 @@ static void check_conditions(struct field_errors *e, const struct field_path *sp
             field_check_name(e, &name_at, NAME_LABEL_KEY, name);
         check_expression(e, &item, json_at(list, i), "expression", "");
     }
-    check_differ(e, &list_at, list, "name");
+    field_check_differ(e, &list_at, list, "name");
 }
 
 static void check_annotations(struct field_errors *e, const struct field_path *spec_at,
@@ -237,7 +218,7 @@ static void check_annotations(struct field_errors *e, const struct field_path *s
         check_expression(e, &item, json_at(list, i), "valueExpression",
                          "valueExpression is not specified");
     }
-    check_differ(e, &list_at, list, "key");
+    field_check_differ(e, &list_at, list, "key");
 }
 
 void admission_policy_check(const struct schema_at *at)

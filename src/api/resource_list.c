@@ -22,17 +22,6 @@ struct resource_list resource_list_of(struct arena *a, const struct json *map)
     return l;
 }
 
-struct resource_list resource_list_of_map(struct arena *a, const struct str_map *map)
-{
-    struct resource_list l = {0};
-    struct quantity q;
-
-    for (size_t i = 0; i < map->len; i++)
-        if (quantity_parse(a, map->at[i].value, &q, NULL) == 0)
-            resource_list_put(a, &l, map->at[i].key, q);
-    return l;
-}
-
 struct json resource_list_json(struct arena *a, const struct resource_list *l)
 {
     struct json_obj o = obj_in(a);

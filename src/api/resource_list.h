@@ -18,7 +18,6 @@ struct resource_list {
 
 /* From an object of quantities (texts or numbers); what is none is left out. */
 struct resource_list resource_list_of(struct arena *a, const struct json *map);
-struct resource_list resource_list_of_map(struct arena *a, const struct str_map *map);
 struct json resource_list_json(struct arena *a, const struct resource_list *l);
 
 struct quantity *resource_list_get(const struct resource_list *l, struct str name);

@@ -218,11 +218,6 @@ struct api_error api_error_too_large_version(struct arena *a, uint64_t wanted, u
     return e;
 }
 
-struct api_error api_error_timeout(struct str message)
-{
-    return about(504, "Timeout", message, (struct status_subject){0});
-}
-
 struct api_error api_error_internal(struct arena *a, struct str why)
 {
     struct api_error e = plain(500, "InternalError",

@@ -67,7 +67,6 @@ struct api_error api_error_expired(struct str message, struct str continue_token
 /* 504 for a version that is not there yet. */
 struct api_error api_error_too_large_version(struct arena *a, uint64_t wanted,
                                              uint64_t current);
-struct api_error api_error_timeout(struct str message);
 struct api_error api_error_internal(struct arena *a, struct str why);
 /* Adds a cause. */
 void api_error_cause(struct arena *a, struct api_error *e, struct str reason,

@@ -190,13 +190,6 @@ void *schema_decode(struct arena *a, const struct schema *s, const struct json *
     return out;
 }
 
-void *schema_empty(struct arena *a, const struct schema *s)
-{
-    static const struct json none = {.type = JSON_OBJECT};
-
-    return schema_decode(a, s, &none);
-}
-
 /* ---- and back ---- */
 
 static struct json encode_element(struct arena *a, const struct schema *s, const void *at);

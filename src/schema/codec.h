@@ -12,8 +12,6 @@ struct schema;
  * absent holds its default, or zero, with its bit clear; values of another type than the
  * schema's are taken as absent. Strings are borrowed from the tree. */
 void *schema_decode(struct arena *a, const struct schema *s, const struct json *v);
-/* An empty one, with its defaults. */
-void *schema_empty(struct arena *a, const struct schema *s);
 
 /* The tree of a struct: set fields in the order of the table, cleared ones as null. Strings are
  * borrowed from the struct. */

@@ -96,11 +96,6 @@ void field_forbidden(struct field_errors *e, const struct field_path *p, const c
     ADD_FORMATTED(FIELD_ERROR_FORBIDDEN, NULL);
 }
 
-void field_internal(struct field_errors *e, const struct field_path *p, const char *format, ...)
-{
-    ADD_FORMATTED(FIELD_ERROR_INTERNAL, NULL);
-}
-
 void field_not_supported(struct field_errors *e, const struct field_path *p,
                          const struct json *value, const struct json *supported, size_t n)
 {
@@ -134,6 +129,24 @@ bool field_check_name(struct field_errors *e, const struct field_path *p, enum n
     for (size_t i = 0; i < faults.n; i++)
         field_invalid(e, p, v, "%s%s", faults.at[i].part, faults.at[i].text);
     return faults.n == 0;
+}
+
+void field_check_differ(struct field_errors *e, const struct field_path *list_at,
+                        const struct json *list, const char *name)
+{
+    MAP(bool) seen = {0};
+
+    json_each (i, list) {
+        const struct json *v = json_get(json_at(list, i), str_from(name));
+        struct field_path item = field_item(list_at, i);
+        struct field_path p = field_child(&item, str_from(name));
+        bool *was = json_str(v).len ? map_put(&seen, json_str(v)) : NULL;
+        if (was && *was)
+            field_duplicate(e, &p, v);
+        if (was)
+            *was = true;
+    }
+    map_fini(&seen);
 }
 
 void field_duplicate(struct field_errors *e, const struct field_path *p,
@@ -179,7 +192,6 @@ static const struct {
     [FIELD_ERROR_TOO_MANY] = {S_INIT("FieldValueTooMany"),      S_INIT("Too many"),        true },
     [FIELD_ERROR_TYPE_INVALID] = {S_INIT("FieldValueTypeInvalid"),  S_INIT("Invalid value"),
                               true                                                              },
-    [FIELD_ERROR_INTERNAL] = {S_INIT("InternalError"),          S_INIT("Internal error"),  false},
 };
 
 struct str field_error_reason(enum field_error_type type)

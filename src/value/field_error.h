@@ -24,7 +24,6 @@ enum field_error_type {
     FIELD_ERROR_TOO_LONG,
     FIELD_ERROR_TOO_MANY,
     FIELD_ERROR_TYPE_INVALID,
-    FIELD_ERROR_INTERNAL,
 };
 
 /* One step of a path; lives on the stack of who walks. */
@@ -83,6 +82,9 @@ bool field_one_of(struct field_errors *e, const struct field_path *p, const stru
 /* One error for each part of the rule that the text breaks; true where there is none. */
 bool field_check_name(struct field_errors *e, const struct field_path *p, enum name_rule rule,
                       const struct json *v);
+/* The texts under one name of a list's items differ; each that came before is a duplicate. */
+void field_check_differ(struct field_errors *e, const struct field_path *list_at,
+                        const struct json *list, const char *name);
 void field_duplicate(struct field_errors *e, const struct field_path *p,
                      const struct json *value);
 void field_not_found(struct field_errors *e, const struct field_path *p,
@@ -91,8 +93,6 @@ void field_too_long(struct field_errors *e, const struct field_path *p,
                     const struct json *value, int64_t most_bytes);
 void field_too_many(struct field_errors *e, const struct field_path *p, int64_t n,
                     int64_t most);
-void field_internal(struct field_errors *e, const struct field_path *p, const char *format, ...)
-    like_printf(3, 4);
 /* One that is put together elsewhere. */
 void field_error_add(struct field_errors *e, struct field_error one);
 /* All of `more`, which has the same arena. */

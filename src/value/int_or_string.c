@@ -53,10 +53,3 @@ int int_or_string_scaled(struct int_or_string v, int64_t total, bool is_up, int6
     return 0;
 }
 
-void int_or_string_write(struct buf *out, struct int_or_string v)
-{
-    if (v.is_string)
-        buf_add(out, v.s);
-    else
-        buf_i64(out, v.i);
-}

@@ -17,4 +17,3 @@ int int_or_string_value(struct int_or_string v, int64_t *out, bool *is_percent,
 /* The number, or the percentage of `total`, rounded up or down. */
 int int_or_string_scaled(struct int_or_string v, int64_t total, bool is_up, int64_t *out,
                          struct err *err);
-void int_or_string_write(struct buf *out, struct int_or_string v);

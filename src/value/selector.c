@@ -11,11 +11,6 @@ static const struct str op_names[] = {
     [SELECTOR_LESS] = S_INIT("lt"),
 };
 
-struct str selector_op_name(enum selector_op op)
-{
-    return op_names[op];
-}
-
 bool selector_op_find(struct str name, enum selector_op *out)
 {
     for (size_t i = 0; i < countof(op_names); i++)
@@ -31,11 +26,9 @@ bool selector_op_find(struct str name, enum selector_op *out)
 static void check_name(struct field_errors *e, const struct field_path *at, enum name_rule rule,
                        struct str value)
 {
-    struct name_faults f = name_check(rule, value);
-    struct json bad = json_of_str(value);
+    struct json v = json_of_str(value);
 
-    for (size_t i = 0; i < f.n; i++)
-        field_invalid(e, at, &bad, "%s%s", f.at[i].part, f.at[i].text);
+    field_check_name(e, at, rule, &v);
 }
 
 void labels_check(struct field_errors *e, const struct field_path *at,

@@ -51,8 +51,6 @@ bool selector_matches(const struct selector *s, const struct str_map *labels);
 bool selector_matches_json(const struct selector *s, const struct json *labels);
 void selector_write(struct buf *out, const struct selector *s);
 struct str selector_text(struct arena *a, const struct selector *s);
-/* The operator's word: "in", "!=", "exists" ... */
-struct str selector_op_name(enum selector_op op);
 bool selector_op_find(struct str name, enum selector_op *out);
 
 /* Collects what is wrong with one requirement, on `key`, `operator`, `values` below `at`. */
