@@ -52,4 +52,3 @@ int int_or_string_scaled(struct int_or_string v, int64_t total, bool is_up, int6
     *out = n;
     return 0;
 }
-
