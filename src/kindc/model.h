@@ -70,6 +70,7 @@ enum attr_flag {
     FLAG_POINTER = 1 << 6,
     FLAG_TYPE_META = 1 << 7,
     FLAG_SUBRESOURCE = 1 << 8,
+    FLAG_EXPECTED = 1 << 23,
     /* of the node from here on */
     FLAG_NULLABLE = 1 << 9,
     FLAG_ATOMIC = 1 << 10,
@@ -86,7 +87,7 @@ enum attr_flag {
     FLAG_MARKER = 1 << 21, /* so does the default */
     FLAG_SKIP_DEFAULTS = 1 << 22,
 };
-#define FLAGS_OF_FIELD ((1 << 9) - 1)
+#define FLAGS_OF_FIELD (((1 << 9) - 1) | FLAG_EXPECTED)
 
 struct cel_rule {
     struct str rule, message, message_expression, reason, field_path;

@@ -368,6 +368,7 @@ static void write_field(struct writer *w, const struct struct_type *s, size_t bi
         {FLAG_ONCE,      "FIELD_FIXED_ONCE_SET"},
         {FLAG_OUTPUT,    "FIELD_OUTPUT"        },
         {FLAG_NEEDED,    "FIELD_NEEDED"        },
+        {FLAG_EXPECTED,  "FIELD_EXPECTED"      },
     };
     const struct field *f = &s->fields.at[bit];
 

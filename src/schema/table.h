@@ -172,6 +172,7 @@ enum {
     FIELD_FIXED_ONCE_SET = 1 << 5, /* may be set once, then neither changed nor taken out */
     FIELD_NEEDED = 1 << 7,         /* absent is an error where the whole is of a custom kind */
     FIELD_OUTPUT = 1 << 6,         /* written by the server only */
+    FIELD_EXPECTED = 1 << 8,       /* as FIELD_REQUIRED, but in native kinds only */
 };
 
 struct schema_field {

@@ -220,7 +220,7 @@ static void check_field(struct check *c, const struct schema_field *f,
     struct field_path child = field_child(p, f->name);
     bool is_plain = !c->is_custom && !(f->flags & FIELD_POINTER);
     bool is_missing = is_plain ? is_empty(v) : !v || (!c->is_custom && v->type == JSON_NULL);
-    uint16_t needed = c->is_custom ? FIELD_REQUIRED | FIELD_NEEDED : FIELD_REQUIRED;
+    uint16_t needed = FIELD_REQUIRED | (c->is_custom ? FIELD_NEEDED : FIELD_EXPECTED);
 
     if ((f->flags & needed) && is_missing) {
         field_required(c->e, &child, "%s", "");
