@@ -569,8 +569,9 @@ static bool scan_group(const struct assign_input *in, struct assignment *as, str
         u->attempts.len = 0;
     merge_attempts(&s, u);
     if (s.best_mode == POSSIBLE_NO_FIT) { /* only this scan's reasons stay */
-        memmove(&as->causes.at[u->first_cause], &as->causes.at[first],
-                (as->causes.len - first) * sizeof(*as->causes.at));
+        if (first > u->first_cause)
+            memmove(&as->causes.at[u->first_cause], &as->causes.at[first],
+                    (as->causes.len - first) * sizeof(*as->causes.at));
         as->causes.len -= first - u->first_cause;
         return false;
     }
