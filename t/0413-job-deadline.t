@@ -12,7 +12,7 @@ sleep 60 & wait
 END
 
 test_expect_success 'when its time is over, its pods are ended and it has failed' '
-	job late "cd $work && . ./told.sh" "activeDeadlineSeconds: 1" |
+	job late "cd $work && . ./told.sh" "activeDeadlineSeconds: 3" |
 	kubectl apply -f - && ended late Failed && test "$(reason late Failed)" = DeadlineExceeded &&
 	field_is job/late .status.failed 1 && field_is job/late .status.active "" && grep told told
 '
@@ -42,7 +42,7 @@ test_expect_success 'the deadline of a pod is its own: the Job may try again' '
 	field_is "$(pods pod)" .status.reason DeadlineExceeded && field_is "$(pods pod)" .status.phase Failed
 '
 test_expect_success 'a later deadline, given while it runs, counts' '
-	job longer "sleep 2" "activeDeadlineSeconds: 1" | kubectl apply -f - &&
+	job longer "sleep 5" "activeDeadlineSeconds: 4" | kubectl apply -f - &&
 	kubectl patch job longer -p "{\"spec\":{\"activeDeadlineSeconds\":30}}" && ended longer Complete
 '
 test_done
