@@ -242,6 +242,9 @@ static int make_dirs(struct node_agent *a, struct err *err)
             str_z(&arena, str_printf(&arena, "%s/%s", a->data_dir, dirs[i].name));
         if ((mkdir(path, dirs[i].mode) < 0 && errno != EEXIST) || chmod(path, dirs[i].mode) < 0)
             return err_set(err, ERR_IO, "cannot make '%s': %s", path, strerror(errno));
+        scoped(close_fd) int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0) /* it is there, but as something else */
+            return err_set(err, ERR_IO, "cannot make '%s': %s", path, strerror(errno));
     }
     return 0;
 }
