@@ -8,6 +8,12 @@ test_description='berth why: each kind of wait, who is in front, and the smalles
 need_kubectl
 start_berth --hollow-nodes 2 --no-defaults
 
+# Who is older is told by whole seconds.
+next_second() {
+	now=$(date +%s)
+	wait_until 5 "test \$(date +%s) -gt $now"
+}
+
 cat >queues.yaml <<'EOF'
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ResourceFlavor
@@ -102,7 +108,7 @@ test_expect_success 'a taint that it does not tolerate' '
 '
 test_expect_success 'behind the first in a strict queue: who that is' '
 	queued wide strict 5 1 | kubectl create -f - &&
-	wait_until 10 "berth why job/wide | grep ExceedsMaxQuota" &&
+	wait_until 10 "berth why job/wide | grep ExceedsMaxQuota" && next_second &&
 	queued narrow strict 1 1 | kubectl create -f - &&
 	wait_until 10 "berth why job/narrow | grep job-wide"
 '

@@ -44,7 +44,7 @@ test_expect_success 'its time came: a Job named by its minute, with the time in 
 '
 test_expect_success 'what is suspended made none; what runs is in the list of active ones' '
 	test -z "$(kubectl get jobs -l cron=paused -o name)" &&
-	field "cronjob/wait" ".status.active[*].name" | grep "^wait-" &&
+	wait_until 10 "field cronjob/wait .status.active[*].name | grep ^wait-" &&
 	kubectl delete cronjob --all && wait_until 10 "test -z \"\$(kubectl get jobs -o name)\""
 '
 test_done

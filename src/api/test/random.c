@@ -165,9 +165,9 @@ static struct json random_value(struct chance *c, const struct schema *s, int de
 /* As a server would keep it; NULL where it would not. */
 static const struct json *object_of(struct chance *c, const struct kind *k)
 {
-    struct json v = random_object(c, k->schema, 0);
+    const struct json *v = json_new(c->a, random_object(c, k->schema, 0));
     struct err err = {0};
-    const struct json *out = kind_conform(c->a, k, &v, NULL, NULL, &err);
+    const struct json *out = kind_conform(c->a, k, v, NULL, NULL, &err);
 
     check_same(err_str(&err), S(""));
     return out;
