@@ -68,7 +68,7 @@ test_expect_success 'places count in each queue alone, also over all namespaces'
 	berth delete job/d1 job/d2 job/d3 && berth delete -n other job/e1 job/e2 job/e3
 '
 test_expect_success 'its Workload'"'"'s condition says the same' '
-	berth get workloads -o json >got && grep WaitingForQuota got
+	wait_until 10 "berth get workloads -o json | grep WaitingForQuota"
 '
 test_expect_success 'when one ends, the third runs to its end' '
 	berth delete job/a && berth wait job/c --for Complete --timeout 20s

@@ -52,7 +52,7 @@ test_expect_success 'two ClusterQueues of one cohort' '
 	kubectl wait clusterqueue/vision clusterqueue/speech --for=condition=Active --timeout=10s
 '
 test_expect_success 'speech runs 4 on its own quota and borrows 2 more' '
-	queued own speech 4 600 | kubectl create -f - && queued more speech 2 600 | kubectl create -f - &&
+	queued own speech 4 600 | kubectl create -f - && next_second && queued more speech 2 600 | kubectl create -f - &&
 	kubectl wait job/own job/more --for=jsonpath="{.status.active}"=1 --timeout=10s
 '
 test_expect_success 'berth quota shows who owns, who borrows and what is left, and it adds up' '
@@ -73,7 +73,8 @@ test_expect_success 'a third job would be over the borrowing limit, and is told 
 test_expect_success 'and so it is for programs, of the Workload, too' '
 	berth why job/late -o json >got && grep "\"shortBy\": 1000" got && grep "\"available\": 0" got &&
 	name=$(kubectl get workloads -o name | grep job-late | cut -d/ -f2) &&
-	berth why workload/$name >got && grep "QuotaReserved  *False" got && grep "would help" got
+	wait_until 10 "berth why workload/$name | grep \"QuotaReserved  *False\"" &&
+	berth why workload/$name >got && grep "would help" got
 '
 test_expect_success 'berth quota -o json is a list of trees; no name: those behind the queues here' '
 	berth quota -o json >got && grep "\"tree\": \"lab\"" got && grep "\"tree\": \"default\"" got &&

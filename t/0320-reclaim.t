@@ -52,7 +52,7 @@ EOF
 test_expect_success 'two teams; speech may borrow 3 of the 4 that vision owns' '
 	kubectl apply -f teams.yaml &&
 	queued own speech 4 600 | kubectl create -f - &&
-	kubectl wait job/own --for=jsonpath="{.status.active}"=1 --timeout=10s &&
+	kubectl wait job/own --for=jsonpath="{.status.active}"=1 --timeout=10s && next_second &&
 	queued guest speech 3 600 | kubectl create -f - &&
 	kubectl wait job/guest --for=jsonpath="{.status.active}"=1 --timeout=10s
 '

@@ -8,12 +8,6 @@ test_description='berth why: each kind of wait, who is in front, and the smalles
 need_kubectl
 start_berth --hollow-nodes 2 --no-defaults
 
-# Who is older is told by whole seconds.
-next_second() {
-	now=$(date +%s)
-	wait_until 5 "test \$(date +%s) -gt $now"
-}
-
 cat >queues.yaml <<'EOF'
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ResourceFlavor

@@ -65,6 +65,6 @@ test_expect_success 'a postStart that fails ends the container' '
 test_expect_success 'a preStop that hangs is cut off by the grace' '
 	pod hangs "sleep 30" Never "lifecycle: {preStop: {exec: {command: [sleep, \"60\"]}}}" | kubectl apply -f - &&
 	kubectl wait pod/hangs --for=jsonpath={.status.phase}=Running --timeout=10s && kubectl delete pod hangs --timeout=15s &&
-	! pgrep -fx "sleep 60"
+	wait_until 5 "! pgrep -fx \"sleep 60\""
 '
 test_done

@@ -51,6 +51,12 @@ start_berth() {
 	export KUBECONFIG=$BERTH_DATA/kubeconfig
 }
 
+# next_second - waits for it: who is older is told by whole seconds
+next_second() {
+	now=$(date +%s)
+	wait_until 5 "test \$(date +%s) -gt $now"
+}
+
 # stop_berth - in order; does nothing where none runs
 stop_berth() {
 	[ -n "${berth_pid:-}" ] || return 0
