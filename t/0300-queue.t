@@ -102,6 +102,6 @@ test_expect_success 'a queue that does not exist is named' '
 '
 test_expect_success 'ClusterQueue and LocalQueue show their numbers' '
 	wait_until 5 "berth get clusterqueue small -o json | grep \"\\\"admittedWorkloads\\\": 1\"" &&
-	berth get localqueue small -o json | grep "\"reason\": \"Ready\""
+	wait_until 10 "berth get localqueue small -o json | grep \"reason.*Ready\""
 '
 test_done

@@ -71,7 +71,7 @@ test_expect_success 'blue comes and gets half: red gives way, one for one' '
 '
 test_expect_success 'a share is what a queue uses beyond its own, in thousandths of what there is to lend' '
 	wait_until 10 "kubectl get clusterqueue red -o jsonpath={.status.fairSharing.weightedShare} | grep ^500$" &&
-	kubectl get clusterqueue blue -o jsonpath={.status.fairSharing.weightedShare} | grep "^500$"
+	wait_until 10 "kubectl get clusterqueue blue -o jsonpath={.status.fairSharing.weightedShare} | grep ^500$"
 '
 test_expect_success 'those that went say why' '
 	kubectl get workloads -o yaml | grep "reason: InCohortFairSharing"

@@ -109,7 +109,7 @@ test_expect_success 'behind the first in a strict queue: who that is' '
 test_expect_success 'a queue whose flavor does not exist' '
 	queued early unready 1 1 | kubectl create -f - &&
 	wait_until 10 "berth why job/early | grep \"ClusterQueue unready is inactive\"" &&
-	kubectl get clusterqueue unready -o jsonpath="{.status.conditions[0].reason}" | grep FlavorNotFound
+	wait_until 10 "kubectl get clusterqueue unready -o jsonpath={.status.conditions[0].reason} | grep FlavorNotFound"
 '
 test_expect_success 'no such queue' '
 	queued lost nowhere 1 1 | kubectl create -f - &&
