@@ -23,8 +23,9 @@ struct schema_unknown {
 
 /* Native kinds. NULL with ERR_SYNTAX: `json: cannot unmarshal string into Go struct field
  * JobSpec.spec.parallelism of type int32`. `unknown` may be NULL. What did not change is shared
- * with v. `known` is a tree that went through this before, such as the one v follows, or NULL:
- * what v shares with it at the same place is not looked at. */
+ * with v, and may be v itself: it lives as long as the result. *err is zero before. `known` is
+ * a tree that went through this before, such as the one v follows, or NULL: what v shares with
+ * it at the same place is not looked at. */
 const struct json *schema_conform(struct arena *a, const struct schema *s, const struct json *v,
                                   const struct json *known, struct schema_unknown *unknown,
                                   struct err *err);
