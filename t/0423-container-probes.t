@@ -63,8 +63,8 @@ test_expect_success 'a postStart that fails ends the container' '
 	kubectl wait pod/fails --for=jsonpath={.status.phase}=Failed --timeout=10s && events fails | grep FailedPostStartHook
 '
 test_expect_success 'a preStop that hangs is cut off by the grace' '
-	pod hangs "sleep 30" Never "lifecycle: {preStop: {exec: {command: [sleep, \"60\"]}}}" | kubectl apply -f - &&
+	pod hangs "sleep 30" Never "lifecycle: {preStop: {exec: {command: [sleep, \"61.423\"]}}}" | kubectl apply -f - &&
 	kubectl wait pod/hangs --for=jsonpath={.status.phase}=Running --timeout=10s && kubectl delete pod hangs --timeout=15s &&
-	wait_until 5 "! pgrep -fx \"sleep 60\""
+	wait_until 5 "! pgrep -fx \"sleep 61.423\""
 '
 test_done
