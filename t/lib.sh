@@ -31,8 +31,18 @@ end_test() {
 	trap - EXIT INT TERM
 	stop_berth
 	cd /
+	end_pods
 	if [ "$test_failed" = 0 ] && [ -z "${KEEP:-}" ]; then rm -rf "$work"; else echo "# kept: $work"; fi
 	exit $rc
+}
+
+# end_pods - pods outlive their berth: ends what still runs in the test's directory
+end_pods() {
+	for process in /proc/[0-9]*; do
+		case $(readlink "$process/cwd" 2>/dev/null) in
+		"$work"*) kill -9 "${process#/proc/}" 2>/dev/null ;;
+		esac
+	done
 }
 trap end_test EXIT
 trap 'exit 130' INT TERM
