@@ -83,6 +83,11 @@ static struct str take_digits(const char **p, const char *end)
     return str_of(from, (size_t)(*p - from));
 }
 
+static const bool is_of_suffix[256] = {
+    ['e'] = true, ['E'] = true, ['i'] = true, ['n'] = true, ['u'] = true, ['m'] = true,
+    ['k'] = true, ['K'] = true, ['M'] = true, ['G'] = true, ['T'] = true, ['P'] = true,
+};
+
 /* False where the text is no quantity at all. A sign or a suffix without digits is zero, as
  * upstream reads it. */
 static bool take_apart(struct str text, struct parts *out)
@@ -100,7 +105,7 @@ static bool take_apart(struct str text, struct parts *out)
         out->fraction = take_digits(&p, end);
     }
     out->suffix = str_of(p, (size_t)(end - p));
-    while (p < end && strchr("eEinumkKMGTP", *p) && *p)
+    while (p < end && is_of_suffix[(uint8_t)*p])
         p++;
     if (p < end && (*p == '-' || *p == '+'))
         p++;
@@ -135,14 +140,18 @@ static int read_suffix(struct str s, struct suffix *out)
     return 1;
 }
 
-/* Is the spelling one that servers keep? It is compared before the sign and the binary power
+/* The spelling is one that servers keep. It is compared before the sign and the binary power
  * are applied. */
-static bool keeps_spelling(const struct parts *p, const struct suffix *s, int64_t digits,
-                           int32_t scale)
+static void keep_spelling(struct quantity *q, struct str text, int64_t digits, bool has_whole)
 {
-    if (s->format == QUANTITY_BINARY_SI)
-        return (digits & 7) != 0;
-    return scale % 3 == 0 && p->whole.len > 0 && digits % 1000 != 0;
+    bool is_kept = q->format == QUANTITY_BINARY_SI
+                       ? (digits & 7) != 0
+                       : q->scale % 3 == 0 && has_whole && digits % 1000 != 0;
+
+    if (is_kept) {
+        q->text = text.at;
+        q->text_len = (uint16_t)text.len;
+    }
 }
 
 /* The form of 64 bits; false where the number wants the big one. */
@@ -172,10 +181,36 @@ static bool parse_small(struct str text, const struct parts *p, const struct suf
         __builtin_mul_overflow(result, INT64_C(1) << s->exp, &result))
         return false;
     *out = (struct quantity){.value = result, .scale = scale, .format = s->format};
-    if (keeps_spelling(p, s, v, scale)) {
-        out->text = text.at;
-        out->text_len = (uint16_t)text.len;
-    }
+    keep_spelling(out, text, v, p->whole.len > 0);
+    return true;
+}
+
+/* What most are: a few digits and a suffix of at most two letters. False: it is something else,
+ * or not one of these for sure. */
+static bool parse_usual(struct str text, struct quantity *out)
+{
+    static const struct suffix none = {.is_known = true};
+    const char *p = text.at, *end = p + text.len;
+    const struct suffix *s = &none;
+    int64_t v = 0, result;
+
+    while (p < end && is_digit(*p) && p < text.at + SMALL_BINARY_DIGITS)
+        v = v * 10 + (*p++ - '0');
+    if (v == 0 || text.at[0] == '0' || end - p > 2)
+        return false;
+    if (p < end)
+        s = end - p == 1  ? &one_letter[*p & 127]
+            : p[1] == 'i' ? &with_i[*p & 127]
+                          : &one_letter[0];
+    if (!s->is_known || (p < end && *p < 0))
+        return false;
+    result = v;
+    if (s->format == QUANTITY_BINARY_SI &&
+        (p - text.at + s->exp * 3 / 10 > SMALL_BINARY_DIGITS ||
+         __builtin_mul_overflow(v, INT64_C(1) << s->exp, &result)))
+        return false;
+    *out = quantity_of(result, s->format == QUANTITY_BINARY_SI ? 0 : s->exp, s->format);
+    keep_spelling(out, text, v, true);
     return true;
 }
 
@@ -211,6 +246,8 @@ int quantity_parse(struct arena *a, struct str text, struct quantity *out, struc
     struct parts p;
     struct suffix s;
 
+    if (text.len && parse_usual(text, out))
+        return 0;
     if (text.len > QUANTITY_MAX_TEXT)
         return err_set(err, ERR_LIMIT, "a quantity of %zu bytes is over the limit of %d",
                        text.len, QUANTITY_MAX_TEXT);
@@ -308,9 +345,28 @@ static void write_small_decimal(struct buf *out, int64_t v, int32_t exp,
     write_suffix(out, exp - over, format);
 }
 
-static void write_binary(struct buf *out, struct decimal d)
+static void write_binary_suffix(struct buf *out, int power)
 {
     static const char letters[] = "\0KMGTPE";
+
+    if (power) {
+        buf_byte(out, letters[power]);
+        buf_byte(out, 'i');
+    }
+}
+
+static void write_small_binary(struct buf *out, int64_t v)
+{
+    int power = 0;
+
+    for (; power < 6 && v % 1024 == 0; power++)
+        v /= 1024;
+    buf_i64(out, v);
+    write_binary_suffix(out, power);
+}
+
+static void write_binary(struct buf *out, struct decimal d)
+{
     scoped(arena_fini) struct arena a = arena_sized(1024);
     uint32_t rest;
     int power = 0;
@@ -321,13 +377,33 @@ static void write_binary(struct buf *out, struct decimal d)
             break;
     }
     decimal_write_limbs(out, d);
-    if (power)
-        buf_printf(out, "%ci", letters[power]);
+    write_binary_suffix(out, power);
+}
+
+/* In powers of 1024; false where it would lose something, or is small enough to read as it is.
+ */
+static bool write_as_binary(struct buf *out, const struct quantity *q)
+{
+    scoped(arena_fini) struct arena a = arena_sized(1024);
+    struct quantity low = quantity_of(-1024, 0, QUANTITY_BINARY_SI);
+    struct quantity high = quantity_of(1024, 0, QUANTITY_BINARY_SI);
+    bool is_exact;
+
+    if (quantity_cmp(q, &low) > 0 && quantity_cmp(q, &high) < 0)
+        return false;
+    if (!q->is_big && q->scale == 0) {
+        write_small_binary(out, q->value);
+        return true;
+    }
+    struct decimal whole =
+        decimal_rescale(&a, quantity_decimal(&a, q), 0, DECIMAL_AWAY_FROM_ZERO, &is_exact);
+    if (is_exact)
+        write_binary(out, whole);
+    return is_exact;
 }
 
 void quantity_write_canonical(struct buf *out, const struct quantity *q)
 {
-    scoped(arena_fini) struct arena a = arena_sized(1024);
     enum quantity_format format = q->format;
 
     if (quantity_is_zero(q)) {
@@ -335,16 +411,9 @@ void quantity_write_canonical(struct buf *out, const struct quantity *q)
         return;
     }
     if (format == QUANTITY_BINARY_SI) {
-        bool is_exact;
-        struct decimal d = quantity_decimal(&a, q), whole;
-        struct quantity low = quantity_of(-1024, 0, format),
-                        high = quantity_of(1024, 0, format);
-        whole = decimal_rescale(&a, d, 0, DECIMAL_AWAY_FROM_ZERO, &is_exact);
-        if (is_exact && (quantity_cmp(q, &low) <= 0 || quantity_cmp(q, &high) >= 0)) {
-            write_binary(out, whole);
+        if (write_as_binary(out, q))
             return;
-        }
-        format = QUANTITY_DECIMAL_SI; /* would lose something, or is small enough to read */
+        format = QUANTITY_DECIMAL_SI;
     }
     if (q->is_big)
         write_decimal(out, *q->big, format);

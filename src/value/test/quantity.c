@@ -255,3 +255,44 @@ TEST(quantity_laws)
         check_int(quantity_cmp(&sum, &q[0]), quantity_sign(&q[1]));
     }
 }
+
+/* A sign of plus changes nothing but which reader a number takes: both must agree, and so must
+ * what they leave of a spelling. */
+TEST(quantity_readers_agree)
+{
+    static const char *const suffixes[] = {"",   "n",  "u",  "m",  "k",  "M",  "G",  "T", "P",
+                                           "E",  "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "i", "ki",
+                                           "mi", "K",  "kk", "é",  "m ", "e1", "Mj"};
+    static const char *const digits[] = {"1",
+                                         "7",
+                                         "8",
+                                         "10",
+                                         "99",
+                                         "1000",
+                                         "1001",
+                                         "16",
+                                         "24",
+                                         "512",
+                                         "1024",
+                                         "65536",
+                                         "123456",
+                                         "99999999999999",
+                                         "100000000000000",
+                                         "5000"};
+
+    for (size_t i = 0; i < countof(digits) * countof(suffixes); i++) {
+        scoped(arena_fini) struct arena a = arena_sized(1024);
+        const char *suffix = suffixes[i % countof(suffixes)];
+        struct str slow = str_printf(&a, "+%s%s", digits[i / countof(suffixes)], suffix);
+        struct quantity x = {0}, y = {0};
+        struct err err = {0};
+        test_case(slow.at);
+        int fast_rc = quantity_parse(&a, str_slice(slow, 1, slow.len), &x, &err);
+        check_int(fast_rc, quantity_parse(&a, slow, &y, &err));
+        check_int(x.is_big, y.is_big);
+        check_int(x.format, y.format);
+        check_int(x.scale, y.scale);
+        check_int(x.text_len, y.text_len ? y.text_len - 1 : 0);
+        check_int(quantity_cmp(&x, &y), 0);
+    }
+}
