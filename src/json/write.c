@@ -86,6 +86,17 @@ static inline char *copy_plain(char *to, const char **at, const char *end)
             return to + left;
         }
     }
+    if (left >= 4) { /* as two halves that may overlap */
+        uint32_t first, last;
+        memcpy(&first, from, sizeof(first));
+        memcpy(&last, end - sizeof(last), sizeof(last));
+        if (!json_not_plain((uint64_t)first << 32 | last)) {
+            memcpy(to, &first, sizeof(first));
+            memcpy(to + left - sizeof(last), &last, sizeof(last));
+            *at = end;
+            return to + left;
+        }
+    }
     for (; from < end && json_byte_is_plain((unsigned char)*from); from++)
         *to++ = *from;
     *at = from;
