@@ -61,6 +61,8 @@ void resource_requirements_check(const struct schema_at *at)
     json_each_member (m, requests) {
         const struct json *limit = json_get(limits, m->name);
         struct quantity q, most;
+        if (str_eq(json_str(&m->value), json_str(limit)))
+            continue; /* as mostly */
         if (!amount(at->errors, &m->value, &q) || !amount(at->errors, limit, &most))
             continue;
         if (resource_is_extended(m->name) && quantity_cmp(&q, &most) != 0)

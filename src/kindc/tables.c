@@ -314,6 +314,15 @@ static void write_object(struct writer *w, struct buf *b, const struct struct_ty
     write_rules(w, b, at, NULL, 0);
 }
 
+/* Is all that holds of the value its type? Structs are not asked: mostly something is required.
+ */
+static bool is_plain(const struct type *t)
+{
+    return !t->strukt && !t->attrs.check.len &&
+           !has_rules(&t->attrs, t->known ? 0 : t->enums.len) &&
+           (!t->item || is_plain(t->item));
+}
+
 /* "&node_7" or "&schema_pod_spec"; writes the node first where it is new. */
 static struct str node_ref(struct writer *w, const struct type *t)
 {
@@ -338,6 +347,8 @@ static struct str node_ref(struct writer *w, const struct type *t)
             buf_printf(&b, ".additional = ADDITIONAL_SCHEMA, .value = %.*s, ", STR_ARG(item));
         if (t->item && !type_needs_defaults(t->item))
             buf_printf(&b, ".no_defaults = true, ");
+        if (is_plain(t))
+            buf_printf(&b, ".no_rules = true, ");
         write_attrs(w, &b, &t->attrs, t->base == BASE_LIST);
         write_rules(w, &b, &t->attrs, t->enums.at, t->known ? 0 : t->enums.len);
     }

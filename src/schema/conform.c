@@ -277,6 +277,14 @@ static bool any_missing(const struct schema *s, size_t from, size_t to)
     return false;
 }
 
+/* What most values are: nothing but their type is asked, and it is right. False says nothing.
+ */
+static inline bool is_as_it_should_be(const struct schema *s, const struct json *v)
+{
+    return (s->type == SCHEMA_STRING && v->type == JSON_STRING) ||
+           (s->type == SCHEMA_BOOL && v->type == JSON_BOOL);
+}
+
 /* -1 with the walk's error; 1: all of it is as it should be. */
 static int read_object(struct walk *w, struct object_walk *o)
 {
@@ -288,8 +296,10 @@ static int read_object(struct walk *w, struct object_walk *o)
         if (!f || at <= from || (f->gate && !f->gate->on) || m->value.type == JSON_NULL ||
             any_missing(o->s, from, at - 1))
             return 0;
-        o->next =
-            conform(w, f->type, &m->value, json_get_near(o->known, m->name, o->n), &child);
+        o->next = &m->value;
+        if (!is_as_it_should_be(f->type, &m->value))
+            o->next =
+                conform(w, f->type, &m->value, json_get_near(o->known, m->name, o->n), &child);
         if (!o->next)
             return -1;
         if (o->next != &m->value || is_left_out(f, o->next))
@@ -318,6 +328,8 @@ static int read_members(struct walk *w, const struct object_walk *o, const struc
         if (m->value.type == JSON_NULL)
             continue; /* to Go's decoder, null says nothing */
         const struct json *x = i < o->n ? &m->value : i == o->n ? o->next : NULL;
+        if (!x && is_as_it_should_be(f->type, &m->value))
+            x = &m->value;
         if (!x)
             x = conform(w, f->type, &m->value, json_get_near(o->known, m->name, i), &child);
         if (!(given[f - s->fields] = x))
@@ -407,6 +419,8 @@ static const struct json *conform_list(struct walk *w, const struct schema *s,
     for (size_t i = 0; i < v->len; i++) {
         struct field_path child = field_item(p, i);
         const struct json *x = &v->items[i];
+        if (is_as_it_should_be(s->item, x))
+            continue;
         if (x->type == JSON_NULL && s->item->type == SCHEMA_OBJECT)
             x = &none; /* an element is a value, and null leaves it zero */
         if (!(x = conform(w, s->item, x, json_at(known, i), &child)))
@@ -428,8 +442,10 @@ static const struct json *conform_map(struct walk *w, const struct schema *s,
         return wrong_type(w, s, v, p);
     for (uint32_t i = 0; i < v->len; i++) {
         const struct json_member *m = &v->members[i];
-        struct field_path child = field_key(p, m->name);
         const struct json *x = &m->value;
+        struct field_path child = field_key(p, m->name);
+        if (is_as_it_should_be(s->value, x))
+            continue;
         if (x->type == JSON_NULL && s->value->type == SCHEMA_STRING)
             x = &empty;
         if (!(x = conform(w, s->value, x, json_get_near(known, m->name, i), &child)))

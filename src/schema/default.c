@@ -63,7 +63,10 @@ static const struct json *fill_object(struct walk *w, const struct schema *s,
         if (!has_changed)
             out = obj_from(w->a, v);
         has_changed = true;
-        obj_set(&out, f->name, *now);
+        if (was)
+            obj_set(&out, f->name, *now);
+        else
+            obj_add(&out, f->name, *now);
     }
     return has_changed ? json_new(w->a, obj_done(&out)) : v;
 }

@@ -211,6 +211,7 @@ struct schema {
                         */
     bool def_native;   /*   and a CRD that embeds it knows neither; the same of the default */
     bool no_defaults;  /* nothing in the value has a default: it need not be looked through */
+    bool no_rules;     /* nor has it a rule in native kinds, but for its type */
     bool skip_defaults; /* this object's own fields get no defaults here; deeper ones do */
     bool untyped;       /* a CRD's node without `type` (ANY, or OBJECT known by its fields) */
 

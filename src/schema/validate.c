@@ -134,7 +134,8 @@ static void check_string(struct check *c, const struct schema_rules *r,
                          const struct field_path *p, const struct json *v)
 {
     struct str text = json_str(v);
-    int64_t n = (int64_t)str_runes(text);
+    bool has_limit = r->has & (RULE_MAX_LENGTH | RULE_MIN_LENGTH);
+    int64_t n = has_limit ? (int64_t)str_runes(text) : 0;
 
     if ((r->has & RULE_MAX_LENGTH) && n > r->max_length) {
         field_too_long(c->e, p, v, r->max_length);
@@ -217,10 +218,13 @@ static void check_field(struct check *c, const struct schema_field *f,
                         const struct json *old, bool is_update)
 {
     static const struct json none = {.type = JSON_OBJECT};
+    uint16_t needed = FIELD_REQUIRED | (c->is_custom ? FIELD_NEEDED : FIELD_EXPECTED);
+
+    if (!v && !old && !(f->flags & (needed | FIELD_ALWAYS)))
+        return;
     struct field_path child = field_child(p, f->name);
     bool is_plain = !c->is_custom && !(f->flags & FIELD_POINTER);
     bool is_missing = is_plain ? is_empty(v) : !v || (!c->is_custom && v->type == JSON_NULL);
-    uint16_t needed = FIELD_REQUIRED | (c->is_custom ? FIELD_NEEDED : FIELD_EXPECTED);
 
     if ((f->flags & needed) && is_missing) {
         field_required(c->e, &child, "%s", "");
@@ -337,7 +341,8 @@ static const struct json *old_item(const struct schema *s, const struct json *ol
 static void check_node(struct check *c, const struct schema *s, const struct field_path *p,
                        const struct json *v, const struct json *old)
 {
-    if (json_is_shared(v, old) || (v->type == JSON_NULL && (s->nullable || !c->is_custom)))
+    if ((s->no_rules && !c->is_custom) || json_is_shared(v, old) ||
+        (v->type == JSON_NULL && (s->nullable || !c->is_custom)))
         return;
     if (!has_type(s, v)) {
         type_error(c, s, p, v);
