@@ -6,9 +6,13 @@
 #include "schema/apply.h"
 #include "api/find.h"
 #include "measure.h"
+#include "schema/codec.h"
 #include "schema/compile.h"
+#include "schema/conform.h"
+#include "schema/default.h"
 #include "schema/openapi.h"
 #include "schema/strategic.h"
+#include "schema/validate.h"
 
 #define MANAGERS 200
 
@@ -22,7 +26,7 @@ static const struct json *parse(struct arena *a, struct str text)
     return v;
 }
 
-static struct str job_config(struct arena *a)
+static struct str job_config(struct arena *a, int containers)
 {
     struct buf b = buf_in(a, 4096);
 
@@ -34,7 +38,7 @@ static struct str job_config(struct arena *a)
           "\"backoffLimit\":6,\"suspend\":true,\"template\":{\"metadata\":{\"labels\":"
           "{\"app\":\"train\"}},\"spec\":{\"restartPolicy\":\"Never\",\"dnsPolicy\":"
           "\"ClusterFirst\",\"containers\":["));
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < containers; i++)
         buf_printf(
             &b,
             "%s{\"name\":\"c%d\",\"image\":\"registry.example.com/team/image:v1.2.%d\","
@@ -68,7 +72,7 @@ static void jobs(struct arena *kept, struct arena *a)
     struct apply_write w = {
         .kind = job, .now = {SECOND_NS}, .reset = apply_reset(kept, job, S(""))};
     struct apply_write forced = w;
-    const struct json *config = parse(kept, job_config(kept)), *live, *both, *next, *patch;
+    const struct json *config = parse(kept, job_config(kept, 3)), *live, *both, *next, *patch;
     const struct json *mine = parse(
         kept,
         S("{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"train-42\","
@@ -94,6 +98,59 @@ static void jobs(struct arena *kept, struct arena *a)
                schema_strategic_apply(a, job->schema, both, patch, NULL));
     MEASURE_US(a, "strategic/diff", 2000,
                schema_strategic_diff(a, job->schema, both, next, NULL));
+}
+
+/* ---- what every write of a body goes through ---- */
+
+/* A body's bytes → tree → as the kind lets it be → with defaults → judged → bytes. */
+static struct str written(struct arena *a, const struct kind *k, struct str body)
+{
+    struct field_errors errors = field_errors_in(a);
+    struct buf b = buf_in(a, body.len * 2);
+    struct err err = {0};
+    const struct json *v = json_parse(a, body, NULL, &err);
+
+    v = v ? kind_conform(a, k, v, NULL, NULL, &err) : NULL;
+    if (!v)
+        die("%s", err.text);
+    v = kind_default(a, k, v, NULL);
+    kind_validate(&errors, k, v, NULL);
+    if (errors.list.len)
+        die("%.*s", STR_ARG(field_errors_text(a, &errors)));
+    json_write(&b, v);
+    return buf_str(&b);
+}
+
+static void writes(struct arena *kept, struct arena *a)
+{
+    const struct kind *job = kind_find(S("batch"), S("v1"), S("Job"));
+    const struct json *v = parse(kept, job_config(kept, 5)), *labels;
+
+    /* As the strategy of Jobs completes it before it is judged. */
+    labels = parse(kept, S("{\"app\":\"train\",\"batch.kubernetes.io/controller-uid\":"
+                           "\"5f0c2f1e-9d6c-4a0d-8d86-0c3d2f8a9b11\",\"controller-uid\":"
+                           "\"5f0c2f1e-9d6c-4a0d-8d86-0c3d2f8a9b11\","
+                           "\"batch.kubernetes.io/job-name\":\"train-42\","
+                           "\"job-name\":\"train-42\"}"));
+    v = json_with(kept, v, *labels, "spec", "template", "metadata", "labels", NULL);
+    v = json_with(kept, v, *json_getz(labels, "batch.kubernetes.io/controller-uid"), "spec",
+                  "selector", "matchLabels", "batch.kubernetes.io/controller-uid", NULL);
+    v = json_with(kept, v, json_of_z("5f0c2f1e-9d6c-4a0d-8d86-0c3d2f8a9b11"), "metadata", "uid",
+                  NULL);
+    struct str body = json_text(kept, v);
+    const struct json *whole = parse(kept, written(kept, job, body));
+    const void *view = schema_decode(kept, job->schema, whole);
+    struct json again = schema_encode(kept, job->schema, view);
+
+    printf("# a Job of %zu bytes, %zu with its defaults\n", body.len,
+           json_text(kept, whole).len);
+    if (!json_eq(&again, whole))
+        die("a view of the Job is not the Job");
+    MEASURE_US(a, "write/decode, default, validate, encode", 2000,
+               use((int64_t)written(a, job, body).len));
+    MEASURE_US(a, "write/parse", 2000, json_parse(a, body, NULL, NULL));
+    MEASURE_US(a, "write/the C struct of it", 2000, schema_decode(a, job->schema, whole));
+    MEASURE_US(a, "write/and back", 2000, schema_encode(a, job->schema, view));
 }
 
 static struct str workload_status(struct arena *a, const char *message)
@@ -192,6 +249,7 @@ int main(void)
     struct arena kept = arena_sized(1 << 20), a = arena_sized(1 << 20);
 
     jobs(&kept, &a);
+    writes(&kept, &a);
     workloads(&kept, &a);
     many(&kept, &a);
     schemas(&kept, &a);
