@@ -1,9 +1,9 @@
 /* jobs.c - what Jobs cost: one decision, many pods of one Job, many Jobs, many CronJobs
  *
- *     bench-jobs             decisions, and a Job of 100,000 completions simulated
- *     bench-jobs --sim N     the same of N completions, a hundredth of them at a time
- *     bench-jobs --berth N   N one-pod Jobs (50000) at once on a durable berth with hollow
- * nodes bench-jobs --cron N    N CronJobs (2000) due in the same minute, on the same
+ *     bench-jobs              decisions, and a Job of 100,000 completions simulated
+ *     bench-jobs --sim N [P]  the same of N completions, P (a hundredth of them) at a time
+ *     bench-jobs --berth N    N one-pod Jobs (50000) at once on a durable berth, hollow nodes
+ *     bench-jobs --cron N     N CronJobs (2000) due in the same minute, on the same
  */
 #include "jobs.h"
 #include "measure.h"
@@ -71,7 +71,7 @@ static double own_rss_mib(void)
     return u.rss_mib;
 }
 
-static void simulated(int n, const char *mode, const char *more)
+static void simulated(int n, int parallelism, const char *mode, const char *more)
 {
     scoped(arena_fini) struct arena a = arena_sized(64 << 10);
     struct err err = {0};
@@ -80,7 +80,7 @@ static void simulated(int n, const char *mode, const char *more)
     struct client_target t = {.kind = &kind_job, .ns = S("default")};
     char name[96];
 
-    if (!s || sim_apply(s, job_body(&a, "many", n, n / A_TIME, more), &err) < 0)
+    if (!s || sim_apply(s, job_body(&a, "many", n, parallelism, more), &err) < 0)
         die("%s", err.text);
     struct ending w = {.io = sim_io(s)};
     struct client_watch *watch = client_watch(sim_client(s), &t, NULL, 0, look_for_end, &w);
@@ -88,7 +88,7 @@ static void simulated(int n, const char *mode, const char *more)
         sim_run(s, span_s(1));
     if (!w.is_over)
         die("the simulated Job does not end");
-    snprintf(name, sizeof(name), "jobs/%d completions, %d at a time, %s", n, n / A_TIME, mode);
+    snprintf(name, sizeof(name), "jobs/%d completions, %d at a time, %s", n, parallelism, mode);
     tell(name, (cpu_ns() - began) / 1e9, "s");
     tell("jobs/  events", (double)sim_events(s), "");
     tell("jobs/  resident at its end", own_rss_mib(), "MiB");
@@ -230,7 +230,7 @@ static void tell_usage(struct own *o, int n)
     tell("jobs/  resident at the end", to.rss_mib, "MiB");
 }
 
-static void many_jobs(int n)
+static void many_jobs(int n, int parallelism unused)
 {
     struct own o;
     char name[96];
@@ -251,7 +251,7 @@ static void many_jobs(int n)
     own_close(&o);
 }
 
-static void many_crons(int n)
+static void many_crons(int n, int parallelism unused)
 {
     struct own o;
     struct timespec now;
@@ -276,11 +276,11 @@ static void many_crons(int n)
     own_close(&o);
 }
 
-static void decisions_and_simulations(int n)
+static void decisions_and_simulations(int n, int parallelism)
 {
     job_decisions();
-    simulated(n, "NonIndexed", "");
-    simulated(n, "Indexed", "\"completionMode\":\"Indexed\",");
+    simulated(n, parallelism, "NonIndexed", "");
+    simulated(n, parallelism, "Indexed", "\"completionMode\":\"Indexed\",");
 }
 
 int main(int argc, char **argv)
@@ -288,7 +288,7 @@ int main(int argc, char **argv)
     static const struct {
         const char *how;
         int64_t n;
-        void (*run)(int n);
+        void (*run)(int n, int parallelism);
     } rows[] = {
         {"--sim",   COMPLETIONS, decisions_and_simulations},
         {"--berth", 50000,       many_jobs                },
@@ -298,11 +298,13 @@ int main(int argc, char **argv)
 
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (size_t i = 0; i < countof(rows); i++) {
-        int64_t n = rows[i].n;
+        int64_t n = rows[i].n, parallelism = 0;
         if (argc > 2)
             str_to_i64(str_from(argv[2]), &n);
+        if (argc > 3)
+            str_to_i64(str_from(argv[3]), &parallelism);
         if (strcmp(how, rows[i].how) == 0)
-            rows[i].run((int)n);
+            rows[i].run((int)n, (int)(parallelism ? parallelism : n / A_TIME));
     }
     return 0;
 }
