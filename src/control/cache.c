@@ -284,6 +284,8 @@ static void set_object(struct cache *c, struct object *o)
     if (c->indexes.len)
         index_all(c, e, cache_event_now(&event), &a);
     tell(c, &event);
+    if (event.old)
+        object_outdated(event.old);
     object_unref(event.old);
 }
 
@@ -295,6 +297,7 @@ static void remove_entry(struct cache *c, struct entry *e, struct object *last)
     index_all(c, e, NULL, &a);
     map_del(&c->entries, str_of(e->path, e->path_len));
     tell(c, &event);
+    object_outdated(e->object);
     object_unref(e->object);
     free(e);
 }

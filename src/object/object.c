@@ -395,6 +395,12 @@ const struct json *object_tree(const struct object *o, struct arena *a)
     return r->tree;
 }
 
+void object_outdated(struct object *o)
+{
+    if (o->recent)
+        recent_age(o->recent);
+}
+
 size_t object_weight(const struct object *o)
 {
     return sizeof(*o) + o->path_len + o->uid_len + (o->bytes ? o->n_bytes : 0);

@@ -35,6 +35,8 @@ struct object *object_new(const struct kind *kind, const struct json *tree);
 /* What object_tree() of a new object will be, of the tree it was made from: where somebody will
  * read it soon, copying that is cheaper than reading the bytes. Before its revision is set. */
 void object_remember(struct object *o, const struct json *tree);
+/* A newer version took its place, and who watches was told: its tree is the first to go. */
+void object_outdated(struct object *o);
 /* Another one with the same bytes, of revision 0 and without a home. */
 struct object *object_again(const struct object *o);
 struct object *object_ref(struct object *o);

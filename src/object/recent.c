@@ -83,6 +83,12 @@ void recent_touch(struct recent *r)
     }
 }
 
+void recent_age(struct recent *r)
+{
+    list_del(&r->link);
+    list_add(all.next, &r->link); /* before the one that was the oldest */
+}
+
 void recent_hold(struct recent *r, struct arena *a)
 {
     r->refs++;

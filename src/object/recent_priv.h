@@ -13,9 +13,9 @@
 struct json;
 struct object;
 
-#define RECENT_MAX_TOTAL ((size_t)8 << 20) /* bytes */
+#define RECENT_MAX_TOTAL ((size_t)32 << 20) /* bytes */
 /* Of an object's text: larger ones are not kept. */
-#define RECENT_MAX_BYTES ((uint32_t)8 << 10)
+#define RECENT_MAX_BYTES ((uint32_t)64 << 10)
 /* Of entries that have ended, for the next ones: how many, and how large each. */
 #define RECENT_SPARES 64
 #define RECENT_SPARE_BYTES ((size_t)32 << 10)
@@ -35,6 +35,8 @@ struct recent {
 struct recent *recent_make(struct recent **owner, size_t text);
 /* It was used, and may have grown. */
 void recent_touch(struct recent *r);
+/* Few will read it: the first to go where there are too many. */
+void recent_age(struct recent *r);
 /* The object changes, or goes. */
 void recent_drop(struct recent **owner);
 void recent_hold(struct recent *r, struct arena *a);
