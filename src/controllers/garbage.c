@@ -71,6 +71,15 @@ static bool is_deleting(const struct json *tree)
     return json_has(json_path(tree, "metadata", "deletionTimestamp", NULL));
 }
 
+/* Nothing that hangs on owners has changed: they were looked at when it was new, and will be
+ * again when one of them goes. */
+static bool is_settled(struct cache_event *e, const struct json *owners)
+{
+    if (!e->old || is_deleting(cache_event_now(e)) || is_deleting(cache_event_old(e)))
+        return false;
+    return json_eq(owners, json_path(cache_event_old(e), "metadata", "ownerReferences", NULL));
+}
+
 static void changed(void *ctx, struct cache_event *e)
 {
     struct source *s = ctx;
@@ -94,7 +103,7 @@ static void changed(void *ctx, struct cache_event *e)
         }
         return;
     }
-    if (json_len(owners) || is_deleting(tree))
+    if ((json_len(owners) || is_deleting(tree)) && !is_settled(e, owners))
         queue(s->garbage, s->id, object_path(e->now));
 }
 
