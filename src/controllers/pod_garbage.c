@@ -16,14 +16,27 @@
 #define POD_GARBAGE_EVERY span_s(20)
 #define POD_GARBAGE_QUARANTINE span_s(40)
 #define POD_GARBAGE_KEPT 12500
-#define SWEEP "sweep" /* the one key */
+#define POD_GARBAGE_SLICE 500 /* deleted in one run: watches are to keep up */
+#define SWEEP "sweep"         /* the one key */
+
+/* A pod that has ended: a hundred bytes or so. */
+struct ended {
+    struct instant created;
+    size_t at; /* in the heap */
+    size_t path_len;
+    char path[];
+};
+
+typedef struct ended *ended_ptr;
 
 struct pod_garbage {
     struct control *control;
     struct cache *pods, *nodes;
-    struct cache_index *by_node, *ended;
+    struct cache_index *by_node;
     struct controller *controller;
-    MAP(struct lost *) lost; /* names of nodes that are gone and have pods */
+    MAP(struct lost *) lost;   /* names of nodes that are gone and have pods */
+    MAP(struct ended *) ended; /* by path */
+    HEAP(ended_ptr) by_age;    /* the same */
 };
 
 /* A node that is not there. */
@@ -37,13 +50,6 @@ static bool has_ended(const struct json *pod)
     struct str phase = json_str(json_path(pod, "status", "phase", NULL));
 
     return str_eqz(phase, "Succeeded") || str_eqz(phase, "Failed");
-}
-
-static void ended_keys(struct object *o, const struct json *tree, struct cache_keys *out)
-{
-    (void)o;
-    if (has_ended(tree))
-        vec_push(&out->keys, S("ended"));
 }
 
 /* ---- lost nodes ---- */
@@ -101,42 +107,72 @@ static void sweep_lost(struct pod_garbage *g, struct step *s)
 
 /* ---- too many that have ended ---- */
 
-struct aged {
-    struct object *pod;
-    struct instant created;
-};
-
-static int by_age(const struct aged *x, const struct aged *y)
+static struct str path_of(const struct ended *e)
 {
-    if (x->created.ns != y->created.ns)
-        return x->created.ns < y->created.ns ? -1 : 1;
-    return str_cmp(object_key(x->pod).name, object_key(y->pod).name);
+    return str_of(e->path, e->path_len);
 }
 
+static bool is_older(const ended_ptr *x, const ended_ptr *y)
+{
+    if ((*x)->created.ns != (*y)->created.ns)
+        return (*x)->created.ns < (*y)->created.ns;
+    return str_cmp(path_of(*x), path_of(*y)) < 0;
+}
+
+static void ended_moved(ended_ptr *e, size_t at)
+{
+    (*e)->at = at;
+}
+
+static void note_ended(struct pod_garbage *g, struct object *pod, const struct json *tree)
+{
+    struct str path = object_path(pod);
+
+    if (map_get(&g->ended, path))
+        return;
+    struct ended *e = mem_zero(1, sizeof(*e) + path.len);
+    e->path_len = path.len;
+    memcpy(e->path, path.at, path.len);
+    time_parse(json_str(json_path(tree, "metadata", "creationTimestamp", NULL)), &e->created,
+               NULL);
+    *map_put(&g->ended, path_of(e)) = e;
+    heap_push(&g->by_age, e);
+}
+
+static void forget_ended(struct pod_garbage *g, struct str path)
+{
+    struct ended **found = map_get(&g->ended, path), *e = found ? *found : NULL;
+
+    if (!e)
+        return;
+    map_del(&g->ended, path);
+    heap_remove(&g->by_age, e->at);
+    free(e);
+}
+
+static size_t n_too_many(const struct pod_garbage *g)
+{
+    return g->by_age.len > POD_GARBAGE_KEPT ? g->by_age.len - POD_GARBAGE_KEPT : 0;
+}
+
+/* The oldest ones; an event takes each out when it is gone. */
 static void sweep_ended(struct pod_garbage *g, struct step *s)
 {
-    struct object *const *pods;
-    size_t n = cache_indexed(g->ended, S("ended"), &pods);
-    VEC(struct aged) all = {0};
+    size_t n = MIN(n_too_many(g), (size_t)POD_GARBAGE_SLICE);
+    ended_ptr *oldest = arena_array(s->arena, ended_ptr, n + 1);
 
-    if (n <= POD_GARBAGE_KEPT)
-        return;
+    if (n_too_many(g) > n)
+        step_again(s, span_ms(1));
+    for (size_t i = 0; i < n; i++)
+        oldest[i] = heap_pop(&g->by_age);
     for (size_t i = 0; i < n; i++) {
-        scoped(arena_fini) struct arena a = arena_sized(16 << 10);
-        struct aged one = {.pod = pods[i]};
-        time_parse(json_str(json_path(object_tree(pods[i], &a), "metadata", "creationTimestamp",
-                                      NULL)),
-                   &one.created, NULL);
-        vec_push(&all, one);
-    }
-    vec_sort(&all, by_age);
-    for (size_t i = 0; i < n - POD_GARBAGE_KEPT; i++) {
-        struct object_key key = object_key(all.at[i].pod);
+        struct object *pod = cache_find(g->pods, path_of(oldest[i]));
+        struct object_key key = object_key(pod);
         struct client_target t = {.kind = &kind_pod, .ns = key.ns, .name = key.name};
-        struct client_delete_options options = {.uid = object_uid(all.at[i].pod)};
+        struct client_delete_options options = {.uid = object_uid(pod)};
+        heap_push(&g->by_age, oldest[i]);
         step_delete(s, &t, &options, NULL, NULL);
     }
-    vec_fini(&all);
 }
 
 /* ---- all ---- */
@@ -144,12 +180,11 @@ static void sweep_ended(struct pod_garbage *g, struct step *s)
 static int reconcile(struct step *s, struct err *err)
 {
     struct pod_garbage *g = s->ctx;
-    struct object *const *pods;
 
     (void)err;
     sweep_lost(g, s);
     sweep_ended(g, s);
-    if (map_len(&g->lost) || cache_indexed(g->ended, S("ended"), &pods) > POD_GARBAGE_KEPT)
+    if (map_len(&g->lost) || n_too_many(g))
         step_again(s, POD_GARBAGE_EVERY);
     return 0;
 }
@@ -157,15 +192,18 @@ static int reconcile(struct step *s, struct err *err)
 static void pod_changed(void *ctx, struct cache_event *e)
 {
     struct pod_garbage *g = ctx;
-    struct str node = json_str(json_path(cache_event_now(e), "spec", "nodeName", NULL));
-    struct object *const *pods;
 
+    if (!e->now || !has_ended(cache_event_now(e)))
+        forget_ended(g, object_path(e->now ? e->now : e->old));
+    else
+        note_ended(g, e->now, cache_event_now(e));
     if (!e->now)
         return;
+    struct str node = json_str(json_path(cache_event_now(e), "spec", "nodeName", NULL));
     if (node.len && cache_is_ready(g->nodes) && !cache_get(g->nodes, S(""), node)) {
         note_lost(g, node, io_now(control_io(g->control)));
         controller_queue_after(g->controller, S(SWEEP), POD_GARBAGE_EVERY);
-    } else if (cache_indexed(g->ended, S("ended"), &pods) == POD_GARBAGE_KEPT + 1) {
+    } else if (n_too_many(g) == 1) {
         controller_queue_after(g->controller, S(SWEEP), POD_GARBAGE_EVERY);
     }
 }
@@ -213,7 +251,8 @@ void *pod_garbage_start(struct control *c)
     g->pods = control_cache(c, &kind_pod);
     g->nodes = control_cache(c, &kind_node);
     g->by_node = pods_by_node(g->pods);
-    g->ended = cache_index(g->pods, "ended", ended_keys);
+    g->by_age.less = is_older;
+    g->by_age.moved = ended_moved;
     g->controller = controller_new(c, &config);
     controller_queue(controller_new(c, &once), S(SWEEP));
     cache_subscribe(g->nodes, node_changed, g);
@@ -228,5 +267,9 @@ void pod_garbage_free(void *state)
     map_each (i, &g->lost)
         free(*map_at(&g->lost, i));
     map_fini(&g->lost);
+    map_each (i, &g->ended)
+        free(*map_at(&g->ended, i));
+    map_fini(&g->ended);
+    heap_fini(&g->by_age);
     free(g);
 }
