@@ -31,6 +31,9 @@ struct io_sim_faults {
     struct span max_delay; /* of each delivery */
 };
 void io_sim_set_faults(struct io *io, struct io_sim_faults faults);
+/* Simulated only: somebody sets the wall clock. The uptime, and with it every timer, goes on.
+ * Not within io_run_until(). */
+void io_sim_set_clock(struct io *io, struct instant now);
 /* Runs what is ready now, without waiting; true where something is left. For tests. */
 bool io_turn(struct io *io);
 void io_stop(struct io *io);

@@ -118,6 +118,12 @@ void io_sim_set_faults(struct io *io, struct io_sim_faults faults)
     ((struct sim *)io)->faults = faults;
 }
 
+void io_sim_set_clock(struct io *io, struct instant now)
+{
+    assert(io_is_sim(io));
+    io->now = now;
+}
+
 static void sim_free(struct io *io)
 {
     io_fini(io);

@@ -12,6 +12,7 @@
 
 #include "api/core_v1.h"
 #include "api/kinds.h"
+#include "control/lock.h"
 #include "object/object.h"
 #include "json/json.h"
 
@@ -321,8 +322,10 @@ struct node_agent *node_agent_new(struct io *io, struct client *client,
     a->accounts = accounts_new(io);
     a->heartbeat = io_timer_new(io, node_heartbeat, a);
     make_control(a);
-    if (a->config.is_remote)
+    if (a->config.is_remote) {
+        node_lease_hold(a);
         io_timer_set(a->heartbeat, (struct span){0});
+    }
     return a;
 }
 
@@ -331,6 +334,7 @@ void node_agent_free(struct node_agent *a)
     if (!a)
         return;
     io_timer_free(a->heartbeat);
+    lock_free(a->lease);
     if (a->control)
         control_free(a->control);
     node_starts_free(a);

@@ -9,9 +9,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "api/coordination_v1.h"
 #include "api/core_v1.h"
 #include "api/kinds.h"
+#include "control/lock.h"
 #include "object/object.h"
 #include "schema/codec.h"
 #include "schema/view.h"
@@ -20,8 +20,9 @@
 #include "json/json.h"
 
 #define LEASE_NAMESPACE "kube-node-lease"
-#define LEASE_SECONDS 40
-#define LEASE_RENEW_S 10
+#define LEASE_S 40
+#define LEASE_DEADLINE_S 30
+#define HEARTBEAT_S 10 /* between two renewals of the Lease, two looks at the machine */
 #define STATUS_EVERY_S 300
 #define IN_PROCESS "berth.dev/in-process"
 
@@ -297,54 +298,35 @@ int node_object_reconcile(struct step *s, struct err *err)
 
 /* ---- the Lease of a node elsewhere ---- */
 
-static struct json lease_body(struct arena *a, const struct node_agent *n, bool is_new)
-{
-    struct lease_spec *spec = arena_new(a, struct lease_spec);
-    struct lease *lease = arena_new(a, struct lease);
-
-    SET(spec, holder_identity, n->config.name);
-    SET(spec, lease_duration_seconds, LEASE_SECONDS);
-    SET(spec, renew_time, io_now(n->io));
-    SET(lease, spec, spec);
-    if (is_new) {
-        struct object_meta *meta = arena_new(a, struct object_meta);
-        SET(meta, name, n->config.name);
-        SET(meta, namespace, S(LEASE_NAMESPACE));
-        SET(lease, metadata, meta);
-    }
-    return schema_encode(a, &schema_lease, lease);
-}
-
-static void lease_made(void *ctx, const struct client_answer *answer)
-{
-    (void)ctx;
-    if (answer->err && answer->err->code != ERR_CANCELED && answer->err->code != ERR_EXISTS)
-        log_warn("node's lease is not renewed", "error='%s'", answer->err->text);
-}
-
-static void lease_renewed(void *ctx, const struct client_answer *answer)
+static void lease_lost(void *ctx)
 {
     struct node_agent *n = ctx;
-    scoped(arena_fini) struct arena a = {0};
+    struct str holder = lock_holder(n->lease);
 
-    if (!answer->err || answer->err->code != ERR_NOT_FOUND) {
-        lease_made(NULL, answer);
-        return;
-    }
-    struct client_target t = {.kind = &kind_lease, .ns = S(LEASE_NAMESPACE)};
-    struct json body = lease_body(&a, n, true);
-    client_create(n->client, &t, &body, lease_made, NULL);
+    if (str_eq(holder, n->config.name))
+        log_warn("node's lease is not renewed", "for=%ds", LEASE_DEADLINE_S);
+    else
+        log_warn("node's lease was taken", "node=%.*s by=%.*s", STR_ARG(n->config.name),
+                 STR_ARG(holder));
+}
+
+void node_lease_hold(struct node_agent *n)
+{
+    n->lease = lock_new(n->io, n->client,
+                        &(struct lock_config){.ns = S(LEASE_NAMESPACE),
+                                              .name = n->config.name,
+                                              .identity = n->config.name,
+                                              .duration = span_s(LEASE_S),
+                                              .deadline = span_s(LEASE_DEADLINE_S),
+                                              .retry = span_s(HEARTBEAT_S),
+                                              .lost = lease_lost,
+                                              .ctx = n});
 }
 
 void node_heartbeat(void *agent)
 {
     struct node_agent *n = agent;
-    scoped(arena_fini) struct arena a = {0};
-    struct client_target t = {
-        .kind = &kind_lease, .ns = S(LEASE_NAMESPACE), .name = n->config.name};
-    struct json body = lease_body(&a, n, false);
 
-    client_patch(n->client, &t, CLIENT_PATCH_MERGE, &body, NULL, lease_renewed, n);
     controller_queue(n->node_controller, n->config.name);
-    io_timer_set(n->heartbeat, span_s(LEASE_RENEW_S));
+    io_timer_set(n->heartbeat, span_s(HEARTBEAT_S));
 }

@@ -98,7 +98,8 @@ struct node_agent {
     struct list starts, checks;
     bool is_ready, was_restarted, is_registered, is_root;
     int64_t cpu_millis, memory, storage;
-    struct io_timer *heartbeat;
+    struct io_timer *heartbeat; /* of a node elsewhere, as its lease */
+    struct lock *lease;
 };
 
 /* ---- pod.c ---- */
@@ -182,6 +183,7 @@ int node_log_choose(struct arena *a, struct node_agent *n, struct object *o,
 void node_measure(struct node_agent *n);
 int node_object_reconcile(struct step *s, struct err *err);
 void node_heartbeat(void *agent);
+void node_lease_hold(struct node_agent *n);
 
 /* ---- checkpoint.c ---- */
 

@@ -94,15 +94,14 @@ static void close_world(struct world *w)
 struct wanted {
     struct world *w;
     const struct kind *kind;
-    const char *name, *pointer, *text;
+    const char *ns, *name, *pointer, *text;
     struct io_timer *timer;
 };
 
 static void look(void *ctx)
 {
     struct wanted *x = ctx;
-    struct object *o =
-        fake_find(x->w->fake, x->kind, x->kind->namespaced ? "default" : "", x->name);
+    struct object *o = fake_find(x->w->fake, x->kind, x->ns, x->name);
     struct str got = fake_text(x->w->fake, o, x->pointer);
 
     if (x->text ? str_eqz(got, x->text) : o == NULL)
@@ -115,14 +114,17 @@ static void look(void *ctx)
 static void await(struct world *w, const struct kind *kind, const char *name,
                   const char *pointer, const char *text)
 {
-    struct wanted x = {w, kind, name, pointer, text, NULL};
+    const char *ns = kind == &kind_lease ? "kube-node-lease"
+                     : kind->namespaced  ? "default"
+                                         : "";
+    struct wanted x = {w, kind, ns, name, pointer, text, NULL};
 
     x.timer = io_timer_new(w->io, look, &x);
     io_timer_set(x.timer, (struct span){0});
     io_run(w->io);
     io_timer_free(x.timer);
     if (!check(!w->timed_out)) {
-        struct object *o = fake_find(w->fake, kind, "default", name);
+        struct object *o = fake_find(w->fake, kind, ns, name);
         fprintf(stderr, "    %s %s is %.*s, wanted %s\n", name, pointer,
                 STR_ARG(fake_text(w->fake, o, "/status")), text ? text : "nothing");
         exit(1);
@@ -307,6 +309,18 @@ TEST(node_registers)
     check_same(fake_text(w.fake, n, "/metadata/labels/kubernetes.io~1os"), S("linux"));
     check(fake_text(w.fake, n, "/status/capacity/cpu").len > 0);
     check(fake_text(w.fake, n, "/status/allocatable/memory").len > 0);
+    close_world(&w);
+}
+
+TEST(node_elsewhere_holds_a_lease)
+{
+    struct world w;
+
+    open_world(&w);
+    w.config.is_remote = true;
+    start_agent(&w);
+    await(&w, &kind_lease, "n", "/spec/holderIdentity", "n");
+    await(&w, &kind_lease, "n", "/spec/leaseDurationSeconds", "40");
     close_world(&w);
 }
 
