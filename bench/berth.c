@@ -4,7 +4,8 @@
  * would: each row says what was measured, what it must and should be, and the floor measured in
  * the same run. Time of the clock: on a busy machine only the ratio to the floor holds.
  *
- *     bench-berth [JOBS] [SECONDS]   how many Jobs "100,000" are; how long "60 s" are
+ *     bench-berth [JOBS [SECONDS [PART...]]]   how many Jobs "100,000" are; how long "60 s"
+ * are; submit bulk creates start idle pending simulated
  */
 #include <dirent.h>
 #include <ftw.h>
@@ -25,21 +26,8 @@
 #define STARTS 5
 #define READY_MOST 300000 /* ms */
 
-static char root[64], dir[96], stamp[96], self[4096], program[4096 + 16];
+static char root[64], dir[96], stamp[96], self[4096], program[4096 + 16], stamper[4096 + 16];
 static int64_t n_many = 100000, idle_s = 60;
-
-/* The process that is started: it leaves the time of its first instruction. */
-__attribute__((constructor)) static void be_the_job(int argc, char **argv)
-{
-    int64_t now = now_ns();
-    char file[128];
-
-    if (argc != 3 || strcmp(argv[1], "stamp") != 0)
-        return;
-    snprintf(file, sizeof(file), "%s.new", argv[2]);
-    int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    _exit(write(fd, &now, sizeof(now)) == sizeof(now) && rename(file, argv[2]) == 0 ? 0 : 1);
-}
 
 /* ---- the table ---- */
 
@@ -372,7 +360,7 @@ static double submit_us(const char *queue)
     char command[4400];
 
     load_init(&l);
-    snprintf(command, sizeof(command), "\"%s\",\"stamp\",\"%s\"", self, stamp);
+    snprintf(command, sizeof(command), "\"%s\",\"%s\"", stamper, stamp);
     for (size_t i = 0; i < SUBMITS; i++) {
         jobs(&l, text("%s-%zu", queue ? "q" : "s", i));
         l.queue = queue;
@@ -387,8 +375,10 @@ static double submit_us(const char *queue)
     return median_us(v, SUBMITS);
 }
 
-static void submits(double spawn_us)
+static void submits(void)
 {
+    double spawn_us = floor_spawn_us();
+    struct berth b = start(NULL);
     static const struct {
         const char *work, *queue;
         int commits;
@@ -404,6 +394,8 @@ static void submits(double spawn_us)
             text("%.2f ms", floor / 1e3 + 0.7),
             text("%.2f ms: %d commits, 1 spawn", floor / 1e3, rows[i].commits));
     }
+    stop(b);
+    forget();
 }
 
 static int64_t n_finished(struct load *l)
@@ -421,8 +413,10 @@ static int64_t n_finished(struct load *l)
     return n;
 }
 
-static void bulk(double spawn_rate)
+static void bulk(void)
 {
+    double spawn_rate = floor_spawn_rate();
+    struct berth b = start(NULL);
     struct load l;
 
     load_init(&l);
@@ -439,10 +433,16 @@ static void bulk(double spawn_rate)
     row("`true` jobs in bulk, durable, 64 slots", text("%.0f/s", rate), ">= 400/s",
         text("%.0f/s", MAX(1000, spawn_rate / 2)), text("%.0f/s: spawns", spawn_rate));
     load_fini(&l);
+    stop(b);
+    forget();
 }
 
-static void creates(double commit_us)
+static void lists(void);
+
+static void creates(void)
 {
+    double commit_us = floor_commit_us(stamp);
+    struct berth b = start(NULL);
     struct load l;
 
     load_init(&l);
@@ -458,6 +458,9 @@ static void creates(double commit_us)
     row("durable creates of Jobs, 256 in flight", text("%.0f/s", many), ">= 8000/s",
         "the store's", "");
     load_fini(&l);
+    lists();
+    stop(b);
+    forget();
 }
 
 static void lists(void)
@@ -486,8 +489,11 @@ static void lists(void)
     load_fini(&l);
 }
 
-static void idle(pid_t pid)
+static void idle(void)
 {
+    struct berth b = start(NULL);
+    pid_t pid = b.pid;
+
     rest(3000); /* the start is over */
     int64_t wakes = wake_ups(pid), writes = proc_number(pid, "io", "syscw:");
     rest((int)idle_s * 1000);
@@ -496,11 +502,13 @@ static void idle(pid_t pid)
     row("resident, idle", text("%.1f MiB", rss_kib(pid) / 1024), "<= 14 MiB", "8 MiB", "");
     row(text("wake-ups, writes in %lld s without clients", (long long)idle_s),
         text("%lld, %lld", (long long)wakes, (long long)writes), "<= 60, 0", "0, 0", "");
+    stop(b);
+    forget();
 }
 
-static void empty_starts(double spawn_us)
+static void empty_starts(void)
 {
-    double best = 1e18;
+    double spawn_us = floor_spawn_us(), best = 1e18;
 
     for (int i = 0; i < STARTS; i++) {
         struct berth b = start(NULL);
@@ -579,6 +587,28 @@ static void simulated(void)
     unlink(file);
 }
 
+static const struct part {
+    const char *name;
+    void (*run)(void);
+} parts[] = {
+    {"submit",    submits     },
+    {"bulk",      bulk        },
+    {"creates",   creates     },
+    {"start",     empty_starts},
+    {"idle",      idle        },
+    {"pending",   pending     },
+    {"simulated", simulated   },
+};
+
+static bool is_wanted(const char *name, char **names, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (strcmp(names[i], name) == 0)
+            return true;
+    }
+    return n <= 0;
+}
+
 int main(int argc, char **argv)
 {
     n_many = argc > 1 ? strtoll(argv[1], NULL, 10) : n_many;
@@ -587,30 +617,18 @@ int main(int argc, char **argv)
     snprintf(root, sizeof(root), "/var/tmp/berth-bench-XXXXXX");
     if (n < 0 || !mkdtemp(root))
         die("cannot make a directory in /var/tmp");
-    snprintf(program, sizeof(program), "%.*s/../berth", (int)(strrchr(self, '/') - self), self);
+    int at = (int)(strrchr(self, '/') - self);
+    snprintf(program, sizeof(program), "%.*s/../berth", at, self);
+    snprintf(stamper, sizeof(stamper), "%.*s/bench-stamp", at, self);
     snprintf(dir, sizeof(dir), "%s/data", root);
     snprintf(stamp, sizeof(stamp), "%s/stamp", root);
     signal(SIGPIPE, SIG_IGN);
 
-    double spawn_us = floor_spawn_us();
     row("work", "figure", "must", "aim", "floor");
-    struct berth b = start(NULL);
-    submits(spawn_us);
-    bulk(floor_spawn_rate());
-    stop(b);
-    forget();
-    b = start(NULL);
-    creates(floor_commit_us(stamp));
-    lists();
-    stop(b);
-    forget();
-    empty_starts(spawn_us);
-    b = start(NULL);
-    idle(b.pid);
-    stop(b);
-    forget();
-    pending();
-    simulated();
+    for (size_t i = 0; i < countof(parts); i++) {
+        if (is_wanted(parts[i].name, argv + 3, argc - 3))
+            parts[i].run();
+    }
     rmdir(root);
     return 0;
 }
