@@ -59,15 +59,11 @@ void buf_printf(struct buf *b, const char *format, ...)
 
 void buf_i64(struct buf *b, int64_t v)
 {
-    char text[24], *p = text + sizeof(text);
-    uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+    char text[24];
 
-    do
-        *--p = (char)('0' + u % 10);
-    while (u /= 10);
     if (v < 0)
-        *--p = '-';
-    buf_add(b, (struct str){p, (size_t)(text + sizeof(text) - p)});
+        buf_byte(b, '-');
+    buf_add(b, str_u64(text + sizeof(text), v < 0 ? 0 - (uint64_t)v : (uint64_t)v));
 }
 
 void buf_drop(struct buf *b, size_t n)

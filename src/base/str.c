@@ -178,19 +178,41 @@ struct str str_printf(struct arena *a, const char *format, ...)
     return (struct str){at, (size_t)n};
 }
 
+static char *put(char *p, struct str s)
+{
+    if (s.len)
+        memcpy(p, s.at, s.len);
+    return p + s.len;
+}
+
 struct str str_join(struct arena *a, const struct str *parts, size_t n, struct str sep)
 {
     size_t len = 0;
 
     for (size_t i = 0; i < n; i++)
         len += parts[i].len + (i ? sep.len : 0);
-    struct buf b = buf_in(a, len + 1);
+    char *at = arena_raw(a, len + 1, 1), *p = at;
     for (size_t i = 0; i < n; i++) {
         if (i)
-            buf_add(&b, sep);
-        buf_add(&b, parts[i]);
+            p = put(p, sep);
+        p = put(p, parts[i]);
     }
-    return buf_str(&b);
+    return str_of(at, len);
+}
+
+struct str str_u64(char *end, uint64_t v)
+{
+    char *p = end;
+
+    do
+        *--p = (char)('0' + v % 10);
+    while (v /= 10);
+    return str_of(p, (size_t)(end - p));
+}
+
+struct str str_of_u64(struct arena *a, uint64_t v)
+{
+    return str_u64((char *)arena_raw(a, STR_U64_MAX, 1) + STR_U64_MAX, v);
 }
 
 struct str str_lower(struct arena *a, struct str s)

@@ -109,7 +109,16 @@ char *str_z(struct arena *a, struct str s);
 struct str str_printf(struct arena *a, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 struct str str_join(struct arena *a, const struct str *parts, size_t n, struct str sep);
+/* str_concat(a, x, S("/"), y): one after the other; several times as quick as str_printf(). */
+#define str_concat(a, ...)                                                                     \
+    str_join((a), (const struct str[]){__VA_ARGS__},                                           \
+             sizeof((const struct str[]){__VA_ARGS__}) / sizeof(struct str), S(""))
 struct str str_lower(struct arena *a, struct str s);
+/* The decimal digits, put before `end`: STR_U64_MAX bytes at most. The other one
+ * has them in the arena. */
+#define STR_U64_MAX 20
+struct str str_u64(char *end, uint64_t v);
+struct str str_of_u64(struct arena *a, uint64_t v);
 
 /* Well mixed and seeded at random for each process: never let its order be seen. */
 uint64_t str_hash(struct str s);

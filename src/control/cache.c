@@ -256,7 +256,7 @@ struct str cache_path(struct arena *a, struct str ns, struct str name)
 {
     if (ns.len == 0)
         return name;
-    return str_printf(a, "%.*s/%.*s", STR_ARG(ns), STR_ARG(name));
+    return str_concat(a, ns, S("/"), name);
 }
 
 static struct entry *entry_of(const struct cache *c, struct str path)

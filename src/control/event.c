@@ -90,8 +90,7 @@ static struct json reference_to(struct arena *a, const struct object *about)
     obj_setz(&o, "name", json_of_str(key.name));
     obj_setz(&o, "uid", json_of_str(object_uid(about)));
     obj_setz(&o, "apiVersion", json_of_str(key.kind->api_version));
-    obj_setz(&o, "resourceVersion",
-             json_of_str(str_printf(a, "%" PRIu64, object_revision(about))));
+    obj_setz(&o, "resourceVersion", json_of_str(str_of_u64(a, object_revision(about))));
     return obj_done(&o);
 }
 
@@ -172,8 +171,8 @@ static void say(struct control *c, struct object *about, struct str type, struct
 {
     scoped(arena_fini) struct arena a = arena_sized(4 << 10);
     struct event_book *b = control_events(c);
-    struct str key = str_printf(&a, "%.*s %.*s %.*s %.*s", STR_ARG(object_uid(about)),
-                                STR_ARG(type), STR_ARG(reason), STR_ARG(note));
+    struct str key =
+        str_concat(&a, object_uid(about), S(" "), type, S(" "), reason, S(" "), note);
     struct told **found = map_get(&b->told, key);
     struct object_key of = object_key(about);
 

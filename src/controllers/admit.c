@@ -143,8 +143,7 @@ static void tell_queues_of(struct admit *ad, struct cache_event *e, struct str h
     const struct json *tree = cache_event_any(e);
     struct object *o = e->now ? e->now : e->old;
     struct str queue = json_str(json_path(tree, "spec", "queueName", NULL));
-    struct str lq =
-        str_printf(e->arena, "%.*s/%.*s", STR_ARG(object_key(o).ns), STR_ARG(queue));
+    struct str lq = str_concat(e->arena, object_key(o).ns, S("/"), queue);
     struct str cq = queue_lq_target(ad->engine, lq),
                holds = queue_holds(ad->engine, object_path(o));
 
@@ -490,8 +489,7 @@ static void queue_keys(struct object *o, const struct json *tree, struct cache_k
 {
     struct str queue = json_str(json_path(tree, "spec", "queueName", NULL));
 
-    vec_push(&out->keys,
-             str_printf(out->arena, "%.*s/%.*s", STR_ARG(object_key(o).ns), STR_ARG(queue)));
+    vec_push(&out->keys, str_concat(out->arena, object_key(o).ns, S("/"), queue));
 }
 
 static void cq_keys(struct object *o, const struct json *tree, struct cache_keys *out)

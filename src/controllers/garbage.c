@@ -39,11 +39,9 @@ static bool is_collected(const struct kind *k)
 
 static void queue(struct garbage *g, int id, struct str path)
 {
-    char room[640];
-    int n = snprintf(room, sizeof(room), "%d %.*s", id, STR_ARG(path));
+    scoped(arena_fini) struct arena a = {0};
 
-    if (n < (int)sizeof(room))
-        controller_queue(g->controller, str_of(room, (size_t)n));
+    controller_queue(g->controller, str_concat(&a, str_of_u64(&a, (uint64_t)id), S(" "), path));
 }
 
 static void queue_dependents(struct garbage *g, struct str uid)

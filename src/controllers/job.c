@@ -230,7 +230,7 @@ static const struct json *with_status(struct job_run *r, const struct job_status
     struct json v = schema_encode(a, f->type, status);
     const struct json *body = json_with(a, r->tree, v, "status", NULL);
 
-    return json_with(a, body, json_of_str(str_printf(a, "%" PRIu64, r->revision)), "metadata",
+    return json_with(a, body, json_of_str(str_of_u64(a, r->revision)), "metadata",
                      "resourceVersion", NULL);
 }
 

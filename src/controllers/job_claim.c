@@ -14,7 +14,7 @@
 static struct str label_key(struct arena *a, struct str ns, struct str key,
                             const struct json *value)
 {
-    return str_printf(a, "%.*s %.*s=%.*s", STR_ARG(ns), STR_ARG(key), STR_ARG(json_str(value)));
+    return str_concat(a, ns, S(" "), key, S("="), json_str(value));
 }
 
 static void loose_keys(struct object *o, const struct json *tree, struct cache_keys *out)

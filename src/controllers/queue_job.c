@@ -24,9 +24,9 @@ struct str job_queue_name(const struct job *job)
 struct str job_workload_name(struct arena *a, const struct job *job)
 {
     unsigned char sum[SHA_DIGEST_LENGTH];
-    struct str text = str_printf(a, "Job\nbatch\n%.*s\n%.*s", STR_ARG(job->metadata->name),
-                                 STR_ARG(job->metadata->uid));
-    struct str prefix = str_printf(a, "job-%.*s", STR_ARG(job->metadata->name));
+    struct str text =
+        str_concat(a, S("Job\nbatch\n"), job->metadata->name, S("\n"), job->metadata->uid);
+    struct str prefix = str_concat(a, S("job-"), job->metadata->name);
 
     SHA1((const unsigned char *)text.at, text.len, sum);
     prefix = str_slice(prefix, 0, NAME_MAX_BYTES - 1 - HASH_DIGITS);

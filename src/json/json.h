@@ -90,7 +90,10 @@ const struct json *json_get(const struct json *v, struct str name);
 /* The same, quick where the member is the one at the index. */
 const struct json *json_get_near(const struct json *v, struct str name, size_t at);
 /* Along names: json_path(v, "spec", "template", NULL). */
-const struct json *json_path(const struct json *v, ...) __attribute__((sentinel));
+#define json_path(v, ...)                                                                      \
+    JSON_PATH_(__VA_ARGS__, JSON_PATH6, JSON_PATH5, JSON_PATH4, JSON_PATH3, JSON_PATH2,        \
+               JSON_PATH1, none)                                                               \
+    ((v), __VA_ARGS__)
 const struct json *json_at(const struct json *v, size_t i); /* of an array */
 
 static inline bool json_is(const struct json *v, enum json_type type)
@@ -110,6 +113,15 @@ double json_f64(const struct json *v, double otherwise);
 bool json_bool(const struct json *v, bool otherwise);
 /* Elements of an array or members of an object; 0 for others. */
 size_t json_len(const struct json *v);
+
+/* What json_path() is, so that the lengths of names are known when it is compiled. */
+#define JSON_PATH_(a, b, c, d, e, f, end, path, ...) path
+#define JSON_PATH1(v, a, end) json_get(v, str_from(a))
+#define JSON_PATH2(v, a, ...) JSON_PATH1(JSON_PATH1(v, a, NULL), __VA_ARGS__)
+#define JSON_PATH3(v, a, ...) JSON_PATH2(JSON_PATH1(v, a, NULL), __VA_ARGS__)
+#define JSON_PATH4(v, a, ...) JSON_PATH3(JSON_PATH1(v, a, NULL), __VA_ARGS__)
+#define JSON_PATH5(v, a, ...) JSON_PATH4(JSON_PATH1(v, a, NULL), __VA_ARGS__)
+#define JSON_PATH6(v, a, ...) JSON_PATH5(JSON_PATH1(v, a, NULL), __VA_ARGS__)
 
 /* One node in memory: what v shares with the tree it was made from. False says nothing: look at
  * json_eq(). */

@@ -24,18 +24,6 @@ const struct json *json_get_near(const struct json *v, struct str name, size_t a
     return json_get(v, name);
 }
 
-const struct json *json_path(const struct json *v, ...)
-{
-    va_list names;
-    const char *name;
-
-    va_start(names, v);
-    while (v && (name = va_arg(names, const char *)))
-        v = json_get(v, str_from(name));
-    va_end(names);
-    return v;
-}
-
 const struct json *json_at(const struct json *v, size_t i)
 {
     return json_is(v, JSON_ARRAY) && i < v->len ? &v->items[i] : NULL;

@@ -34,11 +34,13 @@ struct object {
 
 struct str object_kind_name(const struct kind *kind, char out[OBJECT_KIND_NAME_MAX])
 {
-    int n = snprintf(out, OBJECT_KIND_NAME_MAX, "%.*s/%.*s", STR_ARG(kind->api_version),
-                     STR_ARG(kind->kind));
+    struct str version = kind->api_version, name = kind->kind;
 
-    assert(n > 0 && n < OBJECT_KIND_NAME_MAX);
-    return str_of(out, (size_t)n);
+    assert(version.len + 1 + name.len <= OBJECT_KIND_NAME_MAX);
+    memcpy(out, version.at, version.len);
+    out[version.len] = '/';
+    memcpy(out + version.len + 1, name.at, name.len);
+    return str_of(out, version.len + 1 + name.len);
 }
 
 int object_kind_id(const struct kind *kind)
@@ -139,8 +141,6 @@ static void warm(const struct object *o)
 
 /* ---- the tree it was made from ---- */
 
-#define REVISION_DIGITS 20
-
 /* With a place for the revision before the first member, which is not one of them yet. */
 static struct json with_place(struct arena *a, const struct json *metadata)
 {
@@ -182,10 +182,8 @@ void object_remember(struct object *o, const struct json *tree)
 static void put_revision(struct recent *r, uint64_t revision)
 {
     struct json_member *first = (struct json_member *)(uintptr_t)(r->metadata->members - 1);
-    char *text = arena_raw(&r->arena, REVISION_DIGITS + 1, 1);
 
-    first->value = json_of_str(
-        str_of(text, (size_t)snprintf(text, REVISION_DIGITS + 1, "%" PRIu64, revision)));
+    first->value = json_of_str(str_of_u64(&r->arena, revision));
     r->metadata->members = first;
     r->metadata->len++;
     r->metadata = NULL;
@@ -310,7 +308,7 @@ struct str object_rest(const struct object *o)
 static void write_at(const struct object *o, uint64_t revision, bool is_untyped,
                      struct buf *out)
 {
-    const size_t most = sizeof("\"resourceVersion\":\"\",") + 20;
+    const struct str name = S("\"resourceVersion\":\""), end = S("\",");
     scoped(arena_fini) struct arena a = {0};
     struct str all;
 
@@ -323,14 +321,16 @@ static void write_at(const struct object *o, uint64_t revision, bool is_untyped,
     }
     size_t place = o->bytes ? o->revision_at : revision_place(all);
     size_t from = is_untyped ? place - (sizeof("\"metadata\":{") - 1) : 0;
-    char *p = buf_room(out, all.len + most);
-    size_t n = place - from;
+    char digits[STR_U64_MAX];
 
-    memcpy(p, all.at + from, n);
-    if (revision)
-        n += (size_t)snprintf(p + n, most, "\"resourceVersion\":\"%" PRIu64 "\",", revision);
-    memcpy(p + n, all.at + place, all.len - place);
-    out->len += n + all.len - place;
+    buf_room(out, all.len - from + name.len + STR_U64_MAX + end.len);
+    buf_add(out, str_slice(all, from, place));
+    if (revision) {
+        buf_add(out, name);
+        buf_add(out, str_u64(digits + STR_U64_MAX, revision));
+        buf_add(out, end);
+    }
+    buf_add(out, str_slice(all, place, all.len));
 }
 
 void object_write_at(const struct object *o, uint64_t revision, struct buf *out)

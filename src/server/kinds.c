@@ -5,19 +5,16 @@
 
 static struct str key_of(struct arena *a, struct str group, struct str version, struct str last)
 {
-    return str_printf(a, "%.*s/%.*s/%.*s", STR_ARG(group), STR_ARG(version), STR_ARG(last));
+    return str_concat(a, group, S("/"), version, S("/"), last);
 }
 
 static const struct kind *find(const struct map_core *core, struct str group,
                                struct str version, struct str last)
 {
-    char text[512];
-    int n = snprintf(text, sizeof(text), "%.*s/%.*s/%.*s", STR_ARG(group), STR_ARG(version),
-                     STR_ARG(last));
+    scoped(arena_fini) struct arena a = {0};
+    const struct kind **found =
+        map_get_(core, key_of(&a, group, version, last), sizeof(struct kind *));
 
-    if (n < 0 || (size_t)n >= sizeof(text))
-        return NULL;
-    const struct kind **found = map_get_(core, str_of(text, (size_t)n), sizeof(struct kind *));
     return found ? *found : NULL;
 }
 
@@ -58,7 +55,7 @@ const struct kind *kind_find_storage(void *server, struct str name)
 
 struct str path_of(struct arena *a, const struct kind *k, struct str ns, struct str name)
 {
-    return k->namespaced ? str_printf(a, "%.*s/%.*s", STR_ARG(ns), STR_ARG(name)) : name;
+    return k->namespaced ? str_concat(a, ns, S("/"), name) : name;
 }
 
 const struct json *tree_as_kind(struct arena *a, const struct json *tree,

@@ -97,6 +97,27 @@ TEST(str_is_utf8)
     }
 }
 
+TEST(str_concat)
+{
+    scoped(arena_fini) struct arena a = {0};
+    const struct str parts[] = {S("a"), S(""), S("bc")};
+
+    check_same(str_concat(&a, S("ns"), S("/"), (struct str){0}, S("name")), S("ns/name"));
+    check_same(str_concat(&a, S("")), S(""));
+    check_same(str_join(&a, parts, countof(parts), S(", ")), S("a, , bc"));
+    check_same(str_join(&a, NULL, 0, S(", ")), S(""));
+}
+
+TEST(str_u64)
+{
+    scoped(arena_fini) struct arena a = {0};
+
+    check_same(str_of_u64(&a, 0), S("0"));
+    check_same(str_of_u64(&a, 10), S("10"));
+    check_same(str_of_u64(&a, UINT64_MAX), S("18446744073709551615"));
+    check_int(str_of_u64(&a, UINT64_MAX).len, STR_U64_MAX);
+}
+
 TEST(str_find)
 {
     check_int(str_find(S("hello"), S("lo")), 3);
