@@ -223,10 +223,11 @@ static const struct json *nothing(struct work *k)
 
 /* Records live -> next under the manager's name. */
 static void record(struct work *k, struct str manager, const struct json *live,
-                   const struct json *next)
+                   const struct json *next, const struct typed_changes *changed)
 {
     struct str self = S("self"); /* no entry's id */
     struct managers_write w = write_of(k, self, live, true);
+    w.changed = changed;
     struct managed_entry e = {.manager = manager,
                               .subresource = k->w->subresource,
                               .version = k->w->kind->api_version,
@@ -257,33 +258,67 @@ static bool is_reset(const struct json *list)
 }
 
 /* Whose entries count: the request's, live's, or nobody's. */
-static void read_managed(struct work *k, const struct json *live, const struct json *next)
+static void read_managed(struct work *k, const struct json *live, const struct json *next,
+                         const struct managed_touch *touch)
 {
     const struct json *list = managed_of(next);
 
     if (k->w->subresource.len == 0) {
         if (is_reset(list))
             return;
-        if (managed_read(k->a, list, &k->managed, &k->managers, NULL) == 0 &&
+        if (managed_read(k->a, list, touch, &k->managed, &k->managers, NULL) == 0 &&
             k->managers.list.len)
             return;
     }
-    if (managed_read(k->a, managed_of(live), &k->managed, &k->managers, NULL) < 0)
+    if (managed_read(k->a, managed_of(live), touch, &k->managed, &k->managers, NULL) < 0)
         k->managed = (struct managed){0}, k->managers = (struct managers){0};
+}
+
+/* A list that lies in the store is known to be good, and the schemas of built-in kinds stay
+ * what they were when it was written: then only those entries are read that the write is about.
+ * Not where it might be capped, which merges sets. */
+static bool is_good(const struct work *k, const struct json *live, const struct json *next)
+{
+    const struct json *list = managed_of(live);
+
+    return k->w->kind->id >= 0 && json_len(list) && json_len(list) < APPLY_MAX_UPDATERS &&
+           (k->w->subresource.len || json_is_shared(list, managed_of(next)));
+}
+
+static bool find_touched(struct work *k, const struct json *live, const struct json *next,
+                         struct typed_changes *changed, struct managed_touch *out)
+{
+    struct str version = k->w->kind->api_version;
+    struct managers_write w = write_of(k, S(""), live, true);
+
+    if (managers_compare(k->a, &w, next, changed, NULL) < 0)
+        return false;
+    out->touched = fieldset_union(k->a, fieldset_union(k->a, changed->modified, changed->added),
+                                  changed->removed);
+    out->version = version;
+    out->own = managed_id(k->a, k->w->manager, false, k->w->subresource, version);
+    return true;
 }
 
 const struct json *apply_update(struct arena *a, const struct apply_write *w,
                                 const struct json *live, const struct json *next)
 {
     bool forgets = live && w->subresource.len == 0 && is_reset(managed_of(next));
+    const struct json *before, *after = without_managed(a, next);
+    struct typed_changes changed;
+    struct managed_touch touch;
+    bool touches = false;
     struct work k;
 
     begin(&k, a, w);
-    read_managed(&k, live, next);
+    before = live ? without_managed(a, live) : nothing(&k);
+    if (is_good(&k, live, next))
+        touches = find_touched(&k, before, after, &changed, &touch);
+    read_managed(&k, live, next, touches ? &touch : NULL);
     if (live && k.managers.list.len == 0 && !forgets)
-        return without_managed(a, next);
-    next = without_managed(a, next);
-    record(&k, w->manager, live ? without_managed(a, live) : nothing(&k), next);
+        return after;
+    next = after;
+    record(&k, w->manager, before, next, touches ? &changed : NULL);
     managed_cap(a, &k.managed, &k.managers);
     return with_managed(&k, next);
 }
@@ -447,12 +482,12 @@ const struct json *apply_config(struct arena *a, const struct apply_write *w,
     begin(&k, a, w);
     if (check_config(&k, config, err) < 0)
         return NULL;
-    if (managed_read(a, managed_of(live), &k.managed, &k.managers, err) < 0) {
+    if (managed_read(a, managed_of(live), NULL, &k.managed, &k.managers, err) < 0) {
         err_wrap(err, "failed to decode managed fields");
         return NULL;
     }
     if (live && k.managers.list.len == 0)
-        record(&k, S(BEFORE_FIRST_APPLY), nothing(&k), before);
+        record(&k, S(BEFORE_FIRST_APPLY), nothing(&k), before, NULL);
     e.id = managed_put(a, &k.managed, e)->id;
     next = merge(&k, e.id, before, config, conflicts, err);
     if (!next)

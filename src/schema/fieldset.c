@@ -84,11 +84,15 @@ const struct fieldset_entry *fieldset_find(struct fieldset s, const struct eleme
 
 static void sort_level(fieldset_level *level)
 {
-    if (level->len > SORT_SHORT) {
+    size_t i = 1;
+
+    while (i < level->len && element_cmp(&level->at[i - 1].e, &level->at[i].e) <= 0)
+        i++; /* mostly it is sorted */
+    if (i < level->len && level->len > SORT_SHORT) {
         sort_stable(level->at, level->len, sizeof(*level->at), cmp_entries);
         return;
     }
-    for (size_t i = 1; i < level->len; i++) {
+    for (; i < level->len; i++) {
         struct fieldset_entry x = level->at[i];
         size_t j = i;
         for (; j > 0 && element_cmp(&x.e, &level->at[j - 1].e) < 0; j--)

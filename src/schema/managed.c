@@ -49,8 +49,35 @@ static void id_map_fini(id_map *m)
     map_fini(m);
 }
 
-static int read_entry(struct arena *a, const struct json *v, id_map *ids, struct managed *m,
-                      struct managers *managers, struct err *err)
+/* Does FieldsV1 name anything of the set? Items of lists are not told apart. */
+static bool names_any(const struct json *fields, struct fieldset set)
+{
+    for (size_t i = 0; i < set.n; i++) {
+        const struct fieldset_entry *x = &set.at[i];
+        bool is_field = x->e.kind == ELEMENT_FIELD;
+        json_each_member (m, fields) {
+            if (m->name.len < 2 || (m->name.at[0] == 'f') != is_field)
+                continue;
+            if (!is_field)
+                return true;
+            if (str_eq(str_slice(m->name, 2, m->name.len), x->e.name) &&
+                (x->is_member || names_any(&m->value, x->below)))
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool is_apart(const struct managed_touch *touch, const struct managed_entry *e,
+                     const struct json *fields)
+{
+    return touch && json_len(fields) && str_eq(e->version, touch->version) &&
+           !str_eq(e->id, touch->own) && !names_any(fields, touch->touched);
+}
+
+static int read_entry(struct arena *a, const struct json *v, const struct managed_touch *touch,
+                      id_map *ids, struct managed *m, struct managers *managers,
+                      struct err *err)
 {
     struct str operation = json_str(json_getz(v, "operation"));
     const struct json *fields = json_getz(v, "fieldsV1");
@@ -69,13 +96,19 @@ static int read_entry(struct arena *a, const struct json *v, id_map *ids, struct
         return err_set(err, ERR_SYNTAX, "apiVersion must not be empty");
     if (!str_eq(json_str(json_getz(v, "fieldsType")), S("FieldsV1")))
         return err_set(err, ERR_SYNTAX, "fieldsType must be FieldsV1");
-    if (json_has(fields) && fieldset_read(a, fields, &e.set, err) < 0)
-        return -1;
-    if (e.set.n == 0)
-        return 0;
     e.id = managed_id(a, e.manager, e.is_apply, e.subresource, e.version);
+    bool apart = is_apart(touch, &e, fields);
+    if (!apart && json_has(fields) && fieldset_read(a, fields, &e.set, err) < 0)
+        return -1;
+    if (e.set.n == 0 && !apart)
+        return 0;
     uint32_t *known = map_put(ids, e.id), tag = (uint32_t)m->entries.len;
-    struct manager x = {e.id, e.version, e.is_apply, tag, e.set};
+    struct manager x = {.id = e.id,
+                        .version = e.version,
+                        .is_apply = e.is_apply,
+                        .is_apart = apart,
+                        .tag = tag,
+                        .set = e.set};
     if (*known) { /* the later one of two counts */
         x.tag = *known - 1;
         m->entries.at[x.tag] = e;
@@ -88,8 +121,8 @@ static int read_entry(struct arena *a, const struct json *v, id_map *ids, struct
     return 0;
 }
 
-int managed_read(struct arena *a, const struct json *list, struct managed *m,
-                 struct managers *managers, struct err *err)
+int managed_read(struct arena *a, const struct json *list, const struct managed_touch *touch,
+                 struct managed *m, struct managers *managers, struct err *err)
 {
     scoped(id_map_fini) id_map ids = {0};
     struct managed read = {0};
@@ -99,7 +132,7 @@ int managed_read(struct arena *a, const struct json *list, struct managed *m,
         return err_set(err, ERR_LIMIT, "managedFields has %zu entries, the limit is %d",
                        json_len(list), APPLY_MAX_ENTRIES);
     json_each (i, list)
-        if (read_entry(a, &list->items[i], &ids, &read, &found, err) < 0)
+        if (read_entry(a, &list->items[i], touch, &ids, &read, &found, err) < 0)
             return err_wrap(err, "managedFields[%zu]", i);
     *m = read;
     *managers = found;

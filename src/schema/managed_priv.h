@@ -27,9 +27,16 @@ struct managed_entry *managed_find(struct managed *m, struct str id);
 /* The entry of that id, made where it is missing. */
 struct managed_entry *managed_put(struct arena *a, struct managed *m, struct managed_entry e);
 
-/* Reads a list of entries (may be NULL). -1: ERR_SYNTAX. */
-int managed_read(struct arena *a, const struct json *list, struct managed *m,
-                 struct managers *managers, struct err *err);
+/* What a write touches, of a list that was stored: the sets of others are not read. */
+struct managed_touch {
+    struct fieldset touched;
+    struct str version; /* at which `touched` names fields */
+    struct str own;     /* the writer's id */
+};
+
+/* Reads a list of entries (may be NULL); `touch` may be NULL. -1: ERR_SYNTAX. */
+int managed_read(struct arena *a, const struct json *list, const struct managed_touch *touch,
+                 struct managed *m, struct managers *managers, struct err *err);
 /* The entries of `managers`, sorted; an empty list where there are none. Unchanged ones are
  * those that were read. */
 struct json managed_write(struct arena *a, struct managed *m, const struct managers *managers);

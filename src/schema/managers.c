@@ -72,6 +72,10 @@ static void reconcile(struct work *w)
     for (size_t i = 0; i < w->managers.list.len;) {
         struct manager *m = &w->managers.list.at[i];
         const struct schema *s = schema_at(w, m->version);
+        if (m->is_apart) {
+            i++;
+            continue;
+        }
         if (!s) {
             drop_manager(&w->managers, i);
             continue;
@@ -100,13 +104,30 @@ static int compare_at(struct work *w, struct versioned from, struct versioned to
     struct fieldset ignored = ignored_at(w, from.version);
     struct typed_changes *c = &out->at;
 
-    if (typed_compare(w->a, schema_at(w, from.version), from.v, to.v, c, w->err) < 0)
-        return -1;
-    c->removed = fieldset_recursive_difference(w->a, c->removed, ignored);
-    c->modified = fieldset_recursive_difference(w->a, c->modified, ignored);
-    c->added = fieldset_recursive_difference(w->a, c->added, ignored);
+    if (w->w->changed && str_eq(from.version, w->w->version)) {
+        *c = *w->w->changed;
+    } else {
+        if (typed_compare(w->a, schema_at(w, from.version), from.v, to.v, c, w->err) < 0)
+            return -1;
+        c->removed = fieldset_recursive_difference(w->a, c->removed, ignored);
+        c->modified = fieldset_recursive_difference(w->a, c->modified, ignored);
+        c->added = fieldset_recursive_difference(w->a, c->added, ignored);
+    }
     out->version = from.version;
     out->touched = fieldset_union(w->a, c->modified, c->added);
+    return 0;
+}
+
+int managers_compare(struct arena *a, const struct managers_write *write,
+                     const struct json *next, struct typed_changes *out, struct err *err)
+{
+    struct work w = {.a = a, .w = write, .err = err};
+    struct versioned from = {write->live, write->version}, to = {next, write->version};
+    struct change c;
+
+    if (compare_at(&w, from, to, &c) < 0)
+        return -1;
+    *out = c.at;
     return 0;
 }
 
@@ -149,7 +170,7 @@ static int settle(struct work *w, const struct json *next, bool force,
         return -1;
     vec_each (i, &w->managers.list) {
         struct manager m = w->managers.list.at[i];
-        if (!str_eq(m.id, w->w->id)) {
+        if (!str_eq(m.id, w->w->id) && !m.is_apart) {
             int known = change_at(w, &all, from, to, m.version, &c);
             if (known < 0)
                 return -1;
@@ -161,7 +182,7 @@ static int settle(struct work *w, const struct json *next, bool force,
             m.set = fieldset_difference(w->a, m.set, taken);
             m.set = fieldset_difference(w->a, m.set, c->at.removed);
         }
-        if (m.set.n)
+        if (m.set.n || m.is_apart)
             vec_push_in(w->a, &left.list, m);
     }
     if (!force && w->conflicts && w->conflicts->list.len)
@@ -194,7 +215,8 @@ int managers_update(struct arena *a, const struct managers_write *write,
         m = &vec_last(&w.managers.list);
     }
     if (m && set.n)
-        *m = (struct manager){write->id, write->version, false, m->tag, set};
+        *m = (struct manager){
+            .id = write->id, .version = write->version, .tag = m->tag, .set = set};
     else if (m)
         drop_manager(&w.managers, (size_t)(m - w.managers.list.at));
     *managers = w.managers;
@@ -333,7 +355,11 @@ const struct json *managers_apply(struct arena *a, const struct managers_write *
         vec_push_in(a, &w.managers.list, (struct manager){0});
         m = &vec_last(&w.managers.list);
     }
-    *m = (struct manager){write->id, write->version, true, last.tag, set};
+    *m = (struct manager){.id = write->id,
+                          .version = write->version,
+                          .is_apply = true,
+                          .tag = last.tag,
+                          .set = set};
     if (last.set.n && !nothing_dropped(&w, &last, &set) && prune(&w, &last, &next) < 0)
         return NULL;
     if (settle(&w, next.v, write->force, &own) < 0)

@@ -11,8 +11,9 @@ struct manager {
     struct str id;      /* equal: the same manager */
     struct str version; /* at which `set` names fields */
     bool is_apply;
+    bool is_apart;       /* its set was not read: the write touches nothing of it */
     uint32_t tag;        /* the caller's; kept */
-    struct fieldset set; /* never empty */
+    struct fieldset set; /* never empty, but where it is apart */
 };
 
 struct managers {
@@ -47,7 +48,13 @@ struct managers_write {
     struct str version;      /* of live and of what is written */
     const struct json *live; /* {} where there is none */
     bool force;              /* apply only */
+    /* What managers_compare() found, or NULL: it is found out. */
+    const struct typed_changes *changed;
 };
+
+/* What w->live and `next` differ in, at their version, without what is ignored. 0; -1. */
+int managers_compare(struct arena *a, const struct managers_write *w, const struct json *next,
+                     struct typed_changes *out, struct err *err);
 
 /* Records a write that is no apply: `next` as it will be stored. What it changes is the
  * writer's, and nobody else's any more. 0; -1: managers as before. */

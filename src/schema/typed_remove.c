@@ -207,8 +207,13 @@ static bool reconcile(struct arena *a, const struct schema *s, struct fieldset_e
         struct fieldset_entry e = x->below.at[i];
         const struct schema *below =
             form == FORM_MAP && e.e.kind != ELEMENT_FIELD ? NULL : step(s, &e.e, &declared);
-        is_changed |= below && reconcile(a, below, &e);
-        vec_push_in(a, &level, e);
+        bool is_other = below && reconcile(a, below, &e);
+        if (is_other && !is_changed)
+            for (size_t j = 0; j < i; j++)
+                vec_push_in(a, &level, x->below.at[j]);
+        is_changed |= is_other;
+        if (is_changed)
+            vec_push_in(a, &level, e);
     }
     if (is_changed)
         x->below = fieldset_of(a, &level);

@@ -237,6 +237,53 @@ TEST(apply_cap)
     check(json_path(json_at(list, 0), "fieldsV1", "f:spec", "f:limits", "f:k5", NULL));
 }
 
+/* Entries that a write does not touch are not read: which may not be seen. */
+TEST(apply_apart)
+{
+    static const char *const parts[] = {
+        "'spec':{'replicas':1}",
+        "'spec':{'replicas':2,'limits':{'a':'1'}}",
+        "'spec':{'items':[{'name':'a','port':80,'value':'x'}]}",
+        "'spec':{'items':[{'name':'a','port':80,'value':'y'},{'name':'b','port':80}]}",
+        "'spec':{'tags':['p'],'limits':{'b':'2'}}",
+        "'spec':{}",
+    };
+    static const char *const statuses[] = {
+        "{'phase':'on'}",
+        "{'conditions':[{'type':'A','status':'1'}]}",
+        "{'phase':'off','conditions':[{'type':'A','status':'1'},{'type':'B','status':'1'}]}",
+    };
+    static const char *const managers[] = {"x", "y", "z"};
+    scoped(arena_fini) struct arena a = arena_sized(1 << 16);
+    struct world w = {.a = &a}, whole = {.a = &a};
+    struct kind unknown = thing_kind; /* as of a CRD, whose schema may have changed */
+    uint64_t seed = 7;
+    size_t most = 0;
+
+    unknown.id = -1;
+    check(apply(&w, "one", false, "{'metadata':{'labels':{'a':'1'}},'spec':{'name':'n'}}"));
+    whole.live = w.live;
+    for (int i = 0; i < 400; i++) {
+        seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+        size_t n = (size_t)(seed >> 33);
+        bool is_status = n & 1;
+        struct apply_write write = write_of(&w, managers[n / 2 % 3], is_status ? "status" : "");
+        struct json next = *thing_parse(
+            &a, is_status ? statuses[n / 8 % countof(statuses)]
+                          : str_printf(&a, "{%s}", parts[n / 8 % countof(parts)]).at);
+        const struct json *of_w =
+            is_status ? json_with(&a, w.live, next, "status", NULL)
+                      : json_with(&a, w.live, *json_getz(&next, "spec"), "spec", NULL);
+        const struct json *of_whole = json_copy(&a, of_w);
+        w.live = apply_update(&a, &write, w.live, of_w);
+        write.kind = &unknown;
+        whole.live = apply_update(&a, &write, whole.live, of_whole);
+        check_same(json_text(&a, w.live), json_text(&a, whole.live));
+        most = MAX(most, json_len(json_path(w.live, "metadata", "managedFields", NULL)));
+    }
+    check(most > 4);
+}
+
 TEST(apply_kubectl)
 {
     static const char last[] = "{\\'apiVersion\\':\\'test/v1\\',\\'spec\\':{\\'replicas\\':1}}";

@@ -305,7 +305,8 @@ TEST(managers_versions)
 {
     scoped(arena_fini) struct arena a = arena_sized(1 << 14);
     struct history h = {.a = &a, .live = thing_parse(&a, "{'replicas':1}")};
-    struct manager old = {S("old"), S("v0"), true, 0, set_of(&h, h.live)};
+    struct manager old = {
+        .id = S("old"), .version = S("v0"), .is_apply = true, .set = set_of(&h, h.live)};
 
     vec_push_in(&a, &h.managers.list, old);
     update(&h, S("new"), thing_parse(&a, "{'replicas':2}"));
