@@ -61,7 +61,7 @@ const struct json *json_parse(struct arena *a, struct str text, struct json_dups
  * without leading white space. */
 const struct json *json_parse_next(struct arena *a, struct str *text, struct json_dups *dups,
                                    struct err *err);
-/* A deep copy, strings and names included. */
+/* A deep copy, strings and names included (but names that are constants of the program). */
 const struct json *json_copy(struct arena *a, const struct json *v);
 /* The same tree with every object's members in the order of their names (as Go writes maps).
  * Names and strings are shared with v. */

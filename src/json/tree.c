@@ -221,6 +221,16 @@ struct copier {
     char *node, *text;
 };
 
+/* The program's own constants, as most names in trees that are built and not read, live as long
+ * as it does: they are not copied. The linker gives both marks. */
+extern const char __executable_start[], end[];
+
+static inline bool is_constant(const char *at)
+{
+    return (uintptr_t)at - (uintptr_t)__executable_start <
+           (uintptr_t)end - (uintptr_t)__executable_start;
+}
+
 static void measure(const struct json *v, size_t *nodes, size_t *texts)
 {
     switch ((enum json_type)v->type) {
@@ -235,7 +245,8 @@ static void measure(const struct json *v, size_t *nodes, size_t *texts)
     case JSON_OBJECT:
         *nodes += v->len * sizeof(struct json_member);
         for (uint32_t i = 0; i < v->len; i++) {
-            *texts += v->members[i].name.len;
+            if (!is_constant(v->members[i].name.at))
+                *texts += v->members[i].name.len;
             measure(&v->members[i].value, nodes, texts);
         }
         return;
@@ -271,7 +282,9 @@ static void copy(struct copier *c, const struct json *v, struct json *out)
         out->members = members;
         for (uint32_t i = 0; i < v->len; i++) {
             struct str name = v->members[i].name;
-            members[i].name = str_of(copy_text(c, name.at, name.len), name.len);
+            if (!is_constant(name.at))
+                name.at = copy_text(c, name.at, name.len);
+            members[i].name = name;
             copy(c, &v->members[i].value, &members[i].value);
         }
     }

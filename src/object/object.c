@@ -80,12 +80,15 @@ static bool is_head(struct str name)
     return str_eq(name, head[0]) || str_eq(name, head[1]);
 }
 
+static void write_name(struct buf *out, struct str name)
+{
+    json_write_str(out, name);
+    buf_byte(out, ':');
+}
+
 static void write_member(struct buf *out, const struct json_member *m)
 {
-    struct json name = json_of_str(m->name);
-
-    json_write(out, &name);
-    buf_byte(out, ':');
+    write_name(out, m->name);
     json_write(out, &m->value);
 }
 
@@ -156,25 +159,65 @@ static struct json with_place(struct arena *a, const struct json *metadata)
     return all;
 }
 
-/* As reading the bytes would give it, without reading them. */
-void object_remember(struct object *o, const struct json *tree)
+/* Of a new object's text: where its spec stands, and whether it is that of the version before.
+ */
+struct spec_text {
+    uint32_t at, len;
+    bool is_shared;
+};
+
+static bool is_spec(struct str name)
 {
-    if (o->n_bytes > RECENT_MAX_BYTES || o->recent)
+    return str_eq(name, S("spec"));
+}
+
+/* What is copied for the version after `before`. */
+static const struct json *without_spec(struct arena *a, const struct json *tree)
+{
+    struct json_obj out = obj_in(a);
+
+    json_each_member (m, tree)
+        if (!is_spec(m->name))
+            obj_add(&out, m->name, m->value);
+    return json_new(a, obj_done(&out));
+}
+
+/* As reading the bytes would give it, without reading them. */
+static void remember(struct object *o, const struct json *tree, const struct object *before,
+                     const struct spec_text *spec)
+{
+    if (o->n_bytes > RECENT_MAX_BYTES)
         return;
-    struct recent *r = recent_make(&o->recent, o->n_bytes);
-    const struct json *copy = json_copy(&r->arena, tree);
-    struct json_obj out = obj_in(&r->arena);
+    struct recent *r = recent_make(&o->recent, o->n_bytes - (spec->is_shared ? spec->len : 0));
+    struct arena *a = &r->arena;
+    const struct json *copy = json_copy(a, spec->is_shared ? without_spec(a, tree) : tree);
+    struct json_obj out = obj_in(a);
 
     for (size_t i = 0; i < countof(head); i++)
         if (json_get(copy, head[i]))
             obj_add(&out, head[i], *json_get(copy, head[i]));
     size_t at = out.members.len;
-    obj_add(&out, S("metadata"), with_place(&r->arena, json_getz(copy, "metadata")));
-    json_each_member (m, copy)
-        if (!is_head(m->name) && !str_eq(m->name, S("metadata")))
-            obj_add(&out, m->name, m->value);
+    obj_add(&out, S("metadata"), with_place(a, json_getz(copy, "metadata")));
+    if (spec->is_shared)
+        recent_share_spec(r, before->recent);
+    const struct json_member *mine = copy->members;
+    json_each_member (m, tree) {
+        if (spec->is_shared && is_spec(m->name)) {
+            obj_add(&out, S("spec"), r->spec);
+            continue;
+        }
+        if (!is_head(mine->name) && !str_eq(mine->name, S("metadata")))
+            obj_add(&out, mine->name, mine->value);
+        mine++;
+    }
     r->metadata = &out.members.at[at].value;
-    r->tree = json_new(&r->arena, obj_done(&out));
+    r->tree = json_new(a, obj_done(&out));
+    if (!spec->is_shared && spec->len) {
+        r->spec = *json_getz(r->tree, "spec");
+        r->spec_home = r;
+    }
+    r->spec_at = spec->at;
+    r->spec_len = spec->len;
     recent_touch(r);
 }
 
@@ -191,9 +234,57 @@ static void put_revision(struct recent *r, uint64_t revision)
 
 /* ---- making one ---- */
 
+/* The text of a spec that the version before has, too, is taken from there. */
+static struct spec_text write_spec(struct buf *out, const struct json *spec,
+                                   const struct object *before)
+{
+    const struct recent *r = before && before->bytes ? before->recent : NULL;
+    struct spec_text text = {.at = (uint32_t)out->len};
+
+    text.is_shared = r && r->spec_home && json_is_shared(&r->spec, spec);
+    if (text.is_shared && r->spec_len)
+        buf_add(out, str_of(before->bytes + r->spec_at, r->spec_len));
+    else
+        json_write(out, spec);
+    text.len = (uint32_t)out->len - text.at;
+    return text;
+}
+
 /* apiVersion and kind, then metadata, then the rest: so the first `"metadata":{` of the text is
- * the object's own, whatever its spec holds. */
-struct object *object_new(const struct kind *kind, const struct json *tree)
+ * the object's own, whatever its spec holds. The place of the revision is told. */
+static struct spec_text write_rest(struct buf *out, const struct json *tree,
+                                   const struct object *before, uint32_t *revision_at)
+{
+    struct spec_text spec = {0};
+
+    buf_byte(out, '{');
+    for (size_t i = 0; i < countof(head); i++) {
+        const struct json *v = json_get(tree, head[i]);
+        if (!v)
+            continue;
+        write_member(out, &(struct json_member){head[i], *v});
+        buf_byte(out, ',');
+    }
+    buf_add(out, S("\"metadata\":{"));
+    *revision_at = (uint32_t)out->len;
+    write_metadata(out, json_getz(tree, "metadata"));
+    buf_byte(out, '}');
+    json_each_member (m, tree) {
+        if (is_head(m->name) || str_eq(m->name, S("metadata")))
+            continue;
+        buf_byte(out, ',');
+        write_name(out, m->name);
+        if (is_spec(m->name))
+            spec = write_spec(out, &m->value, before);
+        else
+            json_write(out, &m->value);
+    }
+    buf_byte(out, '}');
+    return spec;
+}
+
+struct object *object_after(const struct object *before, const struct kind *kind,
+                            const struct json *tree, bool is_read_soon)
 {
     const struct json *metadata = json_getz(tree, "metadata");
     struct object *o = object_alloc(kind, json_str(json_getz(metadata, "namespace")),
@@ -205,25 +296,7 @@ struct object *object_new(const struct kind *kind, const struct json *tree)
 
     out.len = 0;
     assert(json_len(metadata) > 0);
-    buf_byte(&out, '{');
-    for (size_t i = 0; i < countof(head); i++) {
-        const struct json *v = json_get(tree, head[i]);
-        if (!v)
-            continue;
-        write_member(&out, &(struct json_member){head[i], *v});
-        buf_byte(&out, ',');
-    }
-    buf_add(&out, S("\"metadata\":{"));
-    o->revision_at = (uint32_t)out.len;
-    write_metadata(&out, metadata);
-    buf_byte(&out, '}');
-    json_each_member (m, tree) {
-        if (is_head(m->name) || str_eq(m->name, S("metadata")))
-            continue;
-        buf_byte(&out, ',');
-        write_member(&out, m);
-    }
-    buf_byte(&out, '}');
+    struct spec_text spec = write_rest(&out, tree, before, &o->revision_at);
     assert(out.len <= UINT32_MAX);
     o->bytes = mem_alloc(out.len);
     memcpy(o->bytes, out.at, out.len);
@@ -233,7 +306,14 @@ struct object *object_new(const struct kind *kind, const struct json *tree)
         buf_fini(&scratch);
         scratch = (struct buf){0};
     }
+    if (is_read_soon)
+        remember(o, tree, before, &spec);
     return o;
+}
+
+struct object *object_new(const struct kind *kind, const struct json *tree)
+{
+    return object_after(NULL, kind, tree, false);
 }
 
 struct object *object_again(const struct object *o)

@@ -32,9 +32,11 @@ struct object;
  * of the bytes at rest (object_tree() and object_bytes() put it in as
  * metadata.resourceVersion). */
 struct object *object_new(const struct kind *kind, const struct json *tree);
-/* What object_tree() of a new object will be, of the tree it was made from: where somebody will
- * read it soon, copying that is cheaper than reading the bytes. Before its revision is set. */
-void object_remember(struct object *o, const struct json *tree);
+/* The version after `before` (NULL for none; of the same kind and key), of which the tree may
+ * share nodes. Where somebody will read it soon, what object_tree() will be is made now:
+ * copying the tree it was made from is cheaper than reading the bytes. */
+struct object *object_after(const struct object *before, const struct kind *kind,
+                            const struct json *tree, bool is_read_soon);
 /* A newer version took its place, and who watches was told: its tree is the first to go. */
 void object_outdated(struct object *o);
 /* Another one with the same bytes, of revision 0 and without a home. */

@@ -71,14 +71,24 @@ struct recent *recent_make(struct recent **owner, size_t text)
     return r;
 }
 
+/* The home of its spec may be nobody's any more, and then is in no other count. */
+static size_t weight(const struct recent *r)
+{
+    bool is_guest = r->spec_home && r->spec_home != r;
+
+    return r->arena.total + (is_guest ? r->spec_home->arena.total : 0);
+}
+
 void recent_touch(struct recent *r)
 {
     if (all.prev != &r->link) {
         list_del(&r->link);
         list_add(&all, &r->link);
     }
-    if (r->arena.total != r->counted) {
-        count(r, r->arena.total);
+    size_t now = weight(r);
+
+    if (now != r->counted) {
+        count(r, now);
         make_room(r);
     }
 }
@@ -93,4 +103,12 @@ void recent_hold(struct recent *r, struct arena *a)
 {
     r->refs++;
     arena_hold(a, unref, r);
+}
+
+/* A home owns its spec itself, so that it holds no other: no chain of versions grows. */
+void recent_share_spec(struct recent *r, const struct recent *from)
+{
+    r->spec = from->spec;
+    r->spec_home = from->spec_home;
+    recent_hold(r->spec_home, &r->arena);
 }

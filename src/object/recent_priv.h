@@ -8,9 +8,8 @@
  */
 #pragma once
 
-#include "base/base.h"
+#include "json/json.h"
 
-struct json;
 struct object;
 
 #define RECENT_MAX_TOTAL ((size_t)32 << 20) /* bytes */
@@ -29,6 +28,10 @@ struct recent {
     const struct json *tree; /* NULL: nobody asked */
     struct json *metadata;   /* of a tree that has no revision yet: there is room for it */
     const void *view;        /* NULL: nobody asked */
+    /* The spec, which most writes leave alone: the next version takes over nodes and text. */
+    struct json spec;
+    struct recent *spec_home; /* whose arena its nodes are in: this one, or one that it holds */
+    uint32_t spec_at, spec_len; /* of its text in the object's bytes at rest; 0: not known */
 };
 
 /* An empty entry, put into *owner, which is NULL. `text` is how many bytes the object has. */
@@ -40,3 +43,5 @@ void recent_age(struct recent *r);
 /* The object changes, or goes. */
 void recent_drop(struct recent **owner);
 void recent_hold(struct recent *r, struct arena *a);
+/* Its spec is that of `from`, which is held for as long. */
+void recent_share_spec(struct recent *r, const struct recent *from);

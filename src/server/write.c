@@ -450,11 +450,9 @@ struct object *object_at_rest(struct request *r, const struct json *tree)
 {
     const struct kind *k = r->kind->storage;
     const struct json *at_rest = tree_as_kind(r->arena, tree, r->kind, k);
-    struct object *o = object_new(k, at_rest);
+    const struct object *before = at_rest == tree ? r->current : NULL;
 
-    if (store_is_watched(r->server->store, k))
-        object_remember(o, at_rest);
-    return o;
+    return object_after(before, k, at_rest, store_is_watched(r->server->store, k));
 }
 
 static void put(struct write *w)
