@@ -7,12 +7,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "http/grpc.h"
 #include "http/http.h"
 #include "http/tls.h"
 #include "io/io.h"
 #include "runtime/runtime.h"
 
-#define MAX_OUTPUT 512 /* bytes of what a command said, in the reason */
+#define MAX_OUTPUT 512  /* bytes of what a command said, in the reason */
+#define MAX_SERVICE 127 /* of a service's name: its length is one byte of a message then */
 
 struct check {
     struct io *io;
@@ -25,6 +27,7 @@ struct check {
     struct str id, log_path;
     struct http_client *client;
     struct tls_client *tls;
+    struct grpc_channel *channel;
     struct connecting *connecting;
     bool is_over, is_fine;
     struct str why;
@@ -34,6 +37,7 @@ static void check_free(struct check *c)
 {
     io_timer_free(c->timer);
     http_client_free(c->client);
+    grpc_channel_free(c->channel);
     tls_client_free(c->tls);
     arena_fini(&c->arena);
     free(c);
@@ -123,6 +127,17 @@ static void got_end(void *ctx, const struct err *err)
     end(c, false, str_copy(&c->arena, err ? str_from(err->text) : S("no answer")));
 }
 
+/* False where it has ended. */
+static bool trust_anyone(struct check *c)
+{
+    struct err err;
+
+    c->tls = tls_client_new(&(struct tls_client_options){.insecure = true}, &err);
+    if (!c->tls)
+        end(c, false, str_copy(&c->arena, str_from(err.text)));
+    return c->tls != NULL;
+}
+
 static void start_request(struct check *c, const struct check_spec *spec)
 {
     static const struct http_call_events events = {
@@ -131,16 +146,10 @@ static void start_request(struct check *c, const struct check_spec *spec)
         .address = spec->address, .authority = spec->authority, .no_http2 = true};
     struct http_header *headers =
         arena_array(&c->arena, struct http_header, spec->n_headers + 1);
-    struct err err;
 
-    if (spec->is_tls) {
-        c->tls = tls_client_new(&(struct tls_client_options){.insecure = true}, &err);
-        if (!c->tls) {
-            end(c, false, str_copy(&c->arena, str_from(err.text)));
-            return;
-        }
-        options.tls = c->tls;
-    }
+    if (spec->is_tls && !trust_anyone(c))
+        return;
+    options.tls = c->tls;
     for (size_t i = 0; i < spec->n_headers; i++)
         headers[i] = (struct http_header){spec->headers[i].name, spec->headers[i].value};
     c->client = http_client_new(c->io, &options);
@@ -151,6 +160,58 @@ static void start_request(struct check *c, const struct check_spec *spec)
                                  .n_headers = spec->n_headers,
                                  .timeout = spec->timeout},
               &events, c);
+}
+
+/* ---- health over gRPC ---- */
+
+/* The `status` of a HealthCheckResponse: field 1, a varint below 128; 0 where it is not told.
+ */
+static int health_of(struct str reply)
+{
+    return reply.len >= 2 && reply.at[0] == 0x08 ? reply.at[1] : 0;
+}
+
+static void got_health(void *ctx, enum grpc_code code, struct str text, struct str reply)
+{
+    static const char *const names[] = {"UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"};
+    struct check *c = ctx;
+    int health = health_of(reply);
+
+    if (code == GRPC_UNIMPLEMENTED)
+        end(c, false,
+            S("this server does not implement the grpc health protocol "
+              "(grpc.health.v1.Health)"));
+    else if (code != GRPC_OK)
+        end(c, false,
+            str_printf(&c->arena, "health rpc failed: %s: %.*s", grpc_code_name(code),
+                       STR_ARG(text)));
+    else if (health == 1)
+        end(c, true, S(""));
+    else
+        end(c, false,
+            str_printf(&c->arena, "service unhealthy (responded with \"%s\")",
+                       health > 0 && health < (int)countof(names) ? names[health] : names[0]));
+}
+
+static void start_health(struct check *c, const struct check_spec *spec)
+{
+    struct buf message = buf_in(&c->arena, MAX_SERVICE + 2);
+
+    if (spec->target.len > MAX_SERVICE) {
+        end(c, false,
+            str_printf(&c->arena, "the service's name is over %d bytes", MAX_SERVICE));
+        return;
+    }
+    if (spec->is_tls && !trust_anyone(c))
+        return;
+    if (spec->target.len) { /* field 1, a string */
+        buf_byte(&message, 0x0a);
+        buf_byte(&message, (char)spec->target.len);
+        buf_add(&message, spec->target);
+    }
+    c->channel = grpc_channel_new(c->io, spec->address, spec->authority, c->tls);
+    grpc_unary(c->channel, S("/grpc.health.v1.Health/Check"), buf_str(&message), spec->timeout,
+               got_health, c);
 }
 
 /* ---- connections: beside the loop ---- */
@@ -241,6 +302,8 @@ struct check *check_start(struct io *io, struct runtime *rt, const struct check_
         start_request(c, spec);
     else if (spec->how == CHECK_TCP)
         start_connection(c, spec);
+    else if (spec->how == CHECK_GRPC)
+        start_health(c, spec);
     return c;
 }
 

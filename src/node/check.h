@@ -1,7 +1,8 @@
 /* check.h - one question asked of a container: a command, a request, a connection, a pause
  *
  * Commands run beside the container as processes of their own, with its user, environment and
- * mounts. Requests and connections come from the agent.
+ * mounts. Requests and connections come from the agent. Of gRPC it is the standard question,
+ * grpc.health.v1.Health/Check.
  */
 #pragma once
 
@@ -13,7 +14,7 @@ struct runtime;
 struct runtime_spec;
 struct runtime_status;
 
-enum check_how { CHECK_EXEC, CHECK_HTTP, CHECK_TCP, CHECK_PAUSE };
+enum check_how { CHECK_EXEC, CHECK_HTTP, CHECK_TCP, CHECK_GRPC, CHECK_PAUSE };
 
 struct check_header {
     struct str name, value;
@@ -25,7 +26,7 @@ struct check_spec {
     const struct runtime_spec *exec;
     struct str address;   /* host:port */
     struct str authority; /* what a request names; "": the address */
-    struct str target;    /* a path */
+    struct str target;    /* a path; of gRPC the service asked about, or "" */
     bool is_tls;          /* any certificate is believed */
     const struct check_header *headers;
     size_t n_headers;

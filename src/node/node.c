@@ -307,6 +307,7 @@ struct node_agent *node_agent_new(struct io *io, struct client *client,
     *a = (struct node_agent){.io = io, .client = client};
     list_init(&a->starts);
     list_init(&a->checks);
+    list_init(&a->measures);
     copy_config(a, config);
     if (make_dirs(a, err) < 0 ||
         checkpoint_exchange(a->data_dir, boot_id(&a->arena), &a->was_restarted, err) < 0) {
@@ -339,6 +340,7 @@ void node_agent_free(struct node_agent *a)
         control_free(a->control);
     node_starts_free(a);
     node_checks_free(a, S(""));
+    node_limits_free(a);
     runtime_free(a->runtime);
     accounts_free(a->accounts);
     map_each (i, &a->by_uid) {

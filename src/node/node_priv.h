@@ -5,6 +5,7 @@
  *     pod_probe.c   probes and hooks; check.c asks, probe.c counts
  *     pod_start.c   from a container's spec to a runtime_spec
  *     pod_volume.c  directories and files of volumes
+ *     pod_limit.c   emptyDirs that are too full
  *     pod_log.c     logs over HTTP
  *     node_object.c the Node and its Lease
  *     account.c     names and homes of accounts
@@ -79,6 +80,9 @@ struct node_pod {
     bool has_sources, has_volumes, is_gone, is_refused, has_told_image;
     bool is_preparing; /* something it needs is being read */
     struct instant sources_at;
+    bool is_measuring;         /* pod_limit.c */
+    struct instant measure_at; /* the next time */
+    struct str evicted;        /* why it must end; "" */
 };
 
 struct node_agent {
@@ -95,7 +99,7 @@ struct node_agent {
     MAP(struct node_pod *) by_uid, by_path; /* by_path: the first of a chain */
     MAP(char *) told_images;                /* an Event was written for each */
     MAP(char *) restarted;                  /* uids of pods from before the machine's restart */
-    struct list starts, checks;
+    struct list starts, checks, measures;
     bool is_ready, was_restarted, is_registered, is_root;
     int64_t cpu_millis, memory, storage;
     struct io_timer *heartbeat; /* of a node elsewhere, as its lease */
@@ -167,6 +171,14 @@ struct str node_log_path(struct arena *a, const struct node_agent *n, struct str
 void node_remove_later(struct node_agent *n, struct str dir);
 /* Removes the directories of pods that nobody knows any more. */
 void node_sweep(struct node_agent *n);
+
+/* ---- pod_limit.c ---- */
+
+/* Has a pod that runs its emptyDirs measured, when it is time; its `evicted` says where one is
+ * too full. */
+void node_limits_check(struct step *s, struct node_pod *p, const struct pod *pod);
+/* What is being measured tells nobody any more. */
+void node_limits_free(struct node_agent *a);
 
 /* ---- pod_log_choice.c ---- */
 

@@ -15,6 +15,7 @@
 #include "json/json.h"
 
 #define PROBLEM_AGAIN_S 10
+#define EVICTED_GRACE span_s(1) /* what it does meanwhile makes it worse */
 #define ID_SCHEME "berth://"
 #define LAST_WORDS_LINES 80
 #define LAST_WORDS_BYTES 2048
@@ -243,6 +244,11 @@ static void look(struct step *s, struct node_pod *p, const struct pod *pod,
         see_container(p, s->arena, &init->at[i], s->now, &seen->init[i]);
     for (size_t i = 0; i < main->len; i++)
         see_container(p, s->arena, &main->at[i], s->now, &seen->main[i]);
+    if (p->evicted.len) {
+        seen->refused = S("Evicted");
+        seen->refused_message = p->evicted;
+        seen->refused_grace = EVICTED_GRACE;
+    }
     /* What had ended before the machine did keeps its own end. */
     if (p->is_refused && !all_ended(seen->main, main->len)) {
         seen->refused = S("NodeRestart");
@@ -450,6 +456,7 @@ static void reconcile_one(struct step *s, struct node_pod *p)
     if (!p->is_gone && !was_terminal && !IS_SET(pod->metadata, deletion_timestamp)) {
         probe_all(s, p, pod, &pod->spec->init_containers);
         probe_all(s, p, pod, &pod->spec->containers);
+        node_limits_check(s, p, pod);
     }
     look(s, p, pod, &seen);
     todo = pod_decide(s->arena, &seen);

@@ -295,7 +295,8 @@ static struct ending find_ending(struct deciding *d)
         return (struct ending){.is_ending = true, .grace = own};
     if (d->seen->refused.len)
         return (struct ending){.is_ending = true,
-                               .grace = own,
+                               .grace =
+                                   d->seen->refused_grace.ns ? d->seen->refused_grace : own,
                                .reason = d->seen->refused,
                                .message = d->seen->refused_message};
     if (IS_SET(spec, active_deadline_seconds)) {

@@ -60,6 +60,7 @@ struct pod_seen {
     bool is_gone;              /* no longer in the API: only to be ended */
     struct str refused;        /* reason for which it must fail, "" where there is none */
     struct str refused_message;
+    struct span refused_grace; /* 0: the pod's own */
 };
 
 struct container_todo {

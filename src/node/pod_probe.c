@@ -253,9 +253,15 @@ static void start_probe(struct step *s, struct node_pod *p, const struct pod *po
         spec.how = CHECK_TCP;
         spec.address =
             address_of(s->arena, c, probe->tcp_socket->host, probe->tcp_socket->port);
-    } else { /* a health service over gRPC is not asked; the container counts as well */
-        spec.how = CHECK_PAUSE;
-        spec.timeout = (struct span){0};
+    } else if (probe->grpc) {
+        spec.how = CHECK_GRPC;
+        spec.address =
+            address_of(s->arena, c, S(""), (struct int_or_string){.i = probe->grpc->port});
+        spec.authority = spec.address;
+        spec.target = probe->grpc->service;
+        spec.is_tls = str_eqz(probe->grpc->mode, "TLS");
+    } else {
+        return; /* the server takes no probe without a question */
     }
     ask(s, p, nc, (int)kind, &spec);
 }

@@ -107,6 +107,8 @@ static void read_word(struct arena *a, struct str word, struct pod *pod, struct 
         seen->is_gone = true;
     } else if (str_eqz(key, "refused")) {
         seen->refused = value;
+    } else if (str_eqz(key, "at-once")) {
+        seen->refused_grace = span_s(number(value));
     } else if (str_eqz(key, "phase")) {
         pod->status = arena_new(a, struct pod_status);
         SET(pod->status, phase, value);
@@ -228,6 +230,10 @@ TEST(pod_decide)
         {"as what it is called",                       "Never m:a=e143 deadline=60 start=10 now=70",
          "Failed/DeadlineExceeded dead"                                                                                              },
         {"refused",                                    "Never m:a refused=NodeRestart",                 "Failed/NodeRestart dead"    },
+        {"evicted: with little grace",                 "Never m:a=running refused=Evicted at-once=1",
+         "Running stop a in 1s"                                                                                                      },
+        {"and when it has ended",                      "Never m:a=e137 refused=Evicted at-once=1",
+         "Failed/Evicted dead"                                                                                                       },
         {"a failed probe ends it",                     "OnFailure m:a=running!",                        "Running stop a in 30s"      },
         {"and it is started again, whatever its code", "OnFailure m:a=e0!@5 now=5",
          "Running start a#1"                                                                                                         },
