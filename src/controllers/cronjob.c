@@ -2,6 +2,9 @@
  *
  * Decides in cron_decide.c and acts in phases, each of which begins when the answers of the
  * one before are in; the status is written last, also where something failed on the way.
+ *
+ * A look comes back when the next time is due, by a clock that never jumps. Where the other
+ * one, by which times are meant, was set, all are looked at anew.
  */
 #include "controllers/controllers_priv.h"
 #include "controllers/cron_decide.h"
@@ -9,12 +12,21 @@
 #include "api/batch_v1.h"
 #include "api/core_v1.h"
 #include "api/kinds.h"
+#include "io/io.h"
 #include "object/object.h"
 #include "schema/codec.h"
 
+#define CLOCK_EVERY span_s(30)
+#define CLOCK_LEAST span_s(1) /* of a jump: less is a clock that is being corrected */
+#define MAX_BUSY 512          /* their time comes at once: more in one commit */
+
 struct crons {
+    struct control *control;
     struct cache *crons, *jobs;
     struct cache_index *by_owner;
+    struct controller *controller;
+    struct io_timer *clock; /* set while there are CronJobs */
+    int64_t offset;         /* of the two clocks, when it was last looked at */
 };
 
 /* One run. */
@@ -310,21 +322,62 @@ static int reconcile(struct step *s, struct err *err)
     return 0;
 }
 
+/* ---- the clock ---- */
+
+static int64_t offset_now(const struct crons *cs)
+{
+    struct io *io = control_io(cs->control);
+
+    return io_now(io).ns - io_uptime(io).ns;
+}
+
+static void watch_clock(void *ctx)
+{
+    struct crons *cs = ctx;
+    int64_t jumped = offset_now(cs) - cs->offset;
+
+    cs->offset += jumped;
+    if (jumped > CLOCK_LEAST.ns || jumped < -CLOCK_LEAST.ns)
+        cache_each(i, cs->crons)
+            controller_queue_object(cs->controller, cache_at(cs->crons, i));
+    if (cache_len(cs->crons))
+        io_timer_set(cs->clock, CLOCK_EVERY);
+}
+
+static void cron_changed(void *ctx, struct cache_event *e)
+{
+    struct crons *cs = ctx;
+
+    if (e->now && !io_timer_is_set(cs->clock)) {
+        cs->offset = offset_now(cs);
+        io_timer_set(cs->clock, CLOCK_EVERY);
+    }
+}
+
+/* ---- all ---- */
+
 void *cronjob_start(struct control *c)
 {
     struct crons *cs = mem_zero(1, sizeof(*cs));
+    struct controller_config config = {
+        .name = "cronjob", .reconcile = reconcile, .ctx = cs, .max_busy = MAX_BUSY};
 
+    cs->control = c;
     cs->crons = control_cache(c, &kind_cron_job);
     cs->jobs = control_cache(c, &kind_job);
     cs->by_owner = cache_by_owner(cs->jobs);
-    struct controller *controller = controller_new(
-        c, &(struct controller_config){.name = "cronjob", .reconcile = reconcile, .ctx = cs});
-    controller_watch(controller, &kind_cron_job);
-    controller_watch_owned(controller, &kind_job, &kind_cron_job);
+    cs->clock = io_timer_new(control_io(c), watch_clock, cs);
+    cs->controller = controller_new(c, &config);
+    controller_watch(cs->controller, &kind_cron_job);
+    controller_watch_owned(cs->controller, &kind_job, &kind_cron_job);
+    cache_subscribe(cs->crons, cron_changed, cs);
     return cs;
 }
 
 void cronjob_free(void *state)
 {
-    free(state);
+    struct crons *cs = state;
+
+    io_timer_free(cs->clock);
+    free(cs);
 }

@@ -2,11 +2,12 @@
 #include "sim/sim.h"
 
 #include "base/testing.h"
+#include "io/io.h"
 #include "json/json.h"
 
 /* How many Jobs lie there and how many Events tell of what. */
 struct count {
-    size_t jobs, complete, created, forbidden, deleted, active;
+    size_t jobs, complete, created, forbidden, deleted, active, many;
 };
 
 static struct count count(struct sim *s)
@@ -33,6 +34,7 @@ static struct count count(struct sim *s)
             n.created += str_eqz(reason, "SuccessfulCreate") ? times : 0;
             n.forbidden += str_eqz(reason, "JobAlreadyActive") ? times : 0;
             n.deleted += str_eqz(reason, "SuccessfulDelete") ? times : 0;
+            n.many += str_eqz(reason, "TooManyMissedTimes") ? times : 0;
         }
     }
     return n;
@@ -94,6 +96,42 @@ TEST(cron_policies)
         check_int(n.created, cases[i].created);
         check_int(n.deleted, cases[i].deleted);
         check_int(n.active, cases[i].active);
+        sim_free(s);
+    }
+}
+
+/* Every five minutes, from a full hour on; at 7 minutes the clock is set. What was due
+ * meanwhile is made up for once, and no time counts twice. */
+TEST(cron_clock_is_set)
+{
+    static const struct {
+        const char *name, *more;
+        int64_t by_s;        /* later */
+        size_t soon, at_all; /* Jobs made: a minute after that, and 45 minutes after it */
+        bool many;
+    } cases[] = {
+        {"not at all",                                 "",                                0,     1, 10, false},
+        {"an hour later: one run for all",             "",                                3600,  2, 11, false},
+        {"a day later, and it is told",                "",                                86400, 2, 11, true },
+        {"too late to be made up for",                 "\"startingDeadlineSeconds\":60,", 3600,  1, 10, false},
+        {"an hour earlier: none until it was so late", "",                                -3600, 1, 1,  false},
+        {"a second is a clock that is corrected",      "",                                1,     1, 10, false},
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        scoped(arena_fini) struct arena a = arena_sized(4096);
+        struct sim *s = start(&a, cases[i].more, 10);
+        struct io *io = sim_io(s);
+        test_case(cases[i].name);
+        sim_run(s, span_s(7 * 60));
+        check_int(count(s).created, 1);
+        io_sim_set_clock(io, instant_add(io_now(io), span_s(cases[i].by_s)));
+        sim_run(s, span_s(60));
+        struct count n = count(s);
+        check_int(n.created, cases[i].soon);
+        check_int(n.many > 0, cases[i].many);
+        sim_run(s, span_s(44 * 60 + 30));
+        check_int(count(s).created, cases[i].at_all);
         sim_free(s);
     }
 }
