@@ -27,6 +27,7 @@
 #define JOB_COUNT_DELAY span_s(1)
 #define JOB_DELAY_EACH ((struct span){10000}) /* 10 us for each pod of the Job */
 #define JOB_REFUSED_MOST_S 60
+#define JOB_MAX_BUSY 256           /* Jobs looked at at once: what they write shares commits */
 #define JOB_DELAY_LEAST span_ms(1) /* less is not waited for */
 
 struct jobs {
@@ -414,6 +415,13 @@ static void claim(struct job_run *r)
         look(r);
 }
 
+/* The one trace of a managedBy that is misspelt. */
+static void tell_skipped(struct object *o, const struct job *job, const char *what)
+{
+    log_debug("job skipped", "what=\"%s\" job=%.*s uid=%.*s managed-by=%.*s", what,
+              STR_ARG(object_path(o)), STR_ARG(object_uid(o)), STR_ARG(job->spec->managed_by));
+}
+
 static int reconcile(struct step *s, struct err *err)
 {
     struct jobs *js = s->ctx;
@@ -426,8 +434,7 @@ static int reconcile(struct step *s, struct err *err)
     const struct job *job = object_view(object, s->arena);
     if (job_is_managed_elsewhere(job)) {
         job_memory_forget(&js->memory, s->key);
-        log_debug("job skipped", "job=%.*s uid=%.*s managed-by=%.*s", STR_ARG(s->key),
-                  STR_ARG(job->metadata->uid), STR_ARG(job->spec->managed_by));
+        tell_skipped(object, job, "sync");
         return 0;
     }
     if (job_is_finished(job)) {
@@ -473,6 +480,8 @@ static int release_orphan(struct step *s, struct err *err)
         owner ? cache_get(js->job_cache, s->ns, json_str(json_getz(owner, "name"))) : NULL;
     if (o && str_eq(object_uid(o), json_str(json_getz(owner, "uid")))) {
         const struct job *job = object_view(o, s->arena);
+        if (job_is_managed_elsewhere(job))
+            tell_skipped(o, job, "finalizer clean-up");
         if (job_is_managed_elsewhere(job) || !job_is_finished(job))
             return 0;
     }
@@ -604,7 +613,8 @@ void *job_start(struct control *c)
     js->loose = job_claim_loose_pods(js->pod_cache);
     js->by_selector = job_claim_jobs(js->job_cache);
     js->controller = controller_new(
-        c, &(struct controller_config){.name = "job", .reconcile = reconcile, .ctx = js});
+        c, &(struct controller_config){
+               .name = "job", .reconcile = reconcile, .ctx = js, .max_busy = JOB_MAX_BUSY});
     js->orphans =
         controller_new(c, &(struct controller_config){
                               .name = "job-orphans", .reconcile = release_orphan, .ctx = js});

@@ -129,6 +129,16 @@ static struct str take_text(char **to, struct str text)
     return copy;
 }
 
+/* Most Jobs have one pod, and many of them wait at a time: the arrays begin with one place. */
+static void make_first_place(struct job_known *k)
+{
+    if (k->pods.cap)
+        return;
+    k->pods.at = mem_alloc(sizeof(*k->pods.at));
+    k->sources.at = mem_alloc(sizeof(*k->sources.at));
+    k->pods.cap = k->sources.cap = 1;
+}
+
 static void put_pod(struct job_known *k, struct job_pod p, uint64_t revision)
 {
     struct job_source source = {mem_alloc(p.uid.len + p.name.len + p.failure.len + 1),
@@ -140,6 +150,7 @@ static void put_pod(struct job_known *k, struct job_pod p, uint64_t revision)
     p.failure = take_text(&to, p.failure);
     uint32_t *found = map_get(&k->at, p.uid), at = found ? *found : (uint32_t)k->pods.len;
     if (!found) {
+        make_first_place(k);
         vec_push(&k->pods, p);
         vec_push(&k->sources, source);
     } else { /* the old text is the key */
