@@ -336,10 +336,7 @@ int job_success_rule(struct arena *a, const struct job *job, const struct index_
         }
         struct index_set want =
             index_set_parse(a, r->succeeded_indexes, job->spec->completions);
-        int64_t met = 0;
-        for (size_t k = 0; k < want.len; k++)
-            for (int64_t x = want.at[k].first; x <= want.at[k].last; x++)
-                met += index_set_has(succeeded, (int32_t)x);
+        int64_t met = index_sets_share(&want, succeeded);
         if (want.total && met >= (IS_SET(r, succeeded_count) ? r->succeeded_count : want.total))
             return (int)i;
     }

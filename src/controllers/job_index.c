@@ -60,6 +60,22 @@ bool index_set_has(const struct index_set *s, int32_t index)
     return false;
 }
 
+int64_t index_sets_share(const struct index_set *a, const struct index_set *b)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0, k = 0; i < a->len && k < b->len;) {
+        int64_t first = MAX(a->at[i].first, b->at[k].first);
+        int64_t last = MIN(a->at[i].last, b->at[k].last);
+        n += MAX(last - first + 1, INT64_C(0));
+        if (a->at[i].last < b->at[k].last)
+            i++;
+        else
+            k++;
+    }
+    return n;
+}
+
 struct index_set index_set_with(struct arena *a, const struct index_set *s,
                                 const int32_t *indexes, size_t n)
 {

@@ -18,6 +18,8 @@ struct index_set {
 
 struct index_set index_set_parse(struct arena *a, struct str text, int32_t completions);
 bool index_set_has(const struct index_set *s, int32_t index);
+/* How many are in both. */
+int64_t index_sets_share(const struct index_set *a, const struct index_set *b);
 /* With more indexes, in ascending order; repeats are allowed. */
 struct index_set index_set_with(struct arena *a, const struct index_set *s,
                                 const int32_t *indexes, size_t n);

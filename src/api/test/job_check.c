@@ -10,6 +10,10 @@
 #include "base/testing.h"
 #include "value/zone.h"
 
+#define SIXTY "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+
+/* Numbers in names are those of the scenarios in the Jobs reference (docs/jobs.md). */
+
 /* A running Job whose spec has these members, besides those it must have. */
 static const struct json *job_of(struct arena *a, const char *spec, const char *status)
 {
@@ -30,23 +34,34 @@ TEST(job_check_spec)
     static const struct {
         const char *name, *spec, *want;
     } cases[] = {
-        {"nothing wrong",                 "",                                                           ""                                                  },
-        {"each number below zero",        "\"parallelism\":-1,\"backoffLimit\":-1",
-         "Invalid spec.parallelism, Invalid spec.backoffLimit"                                                                                              },
-        {"indexes without a number",      "\"completionMode\":\"Indexed\",\"parallelism\":1",
-         "Required spec.completions"                                                                                                                        },
-        {"a limit for what has no index", "\"maxFailedIndexes\":1",
-         "Invalid spec.maxFailedIndexes, Required spec.backoffLimitPerIndex"                                                                                },
-        {"not our manager's name",        "\"managedBy\":\"me\"",                                       "Invalid spec.managedBy"                            },
-        {"a rule for nothing",            "\"podFailurePolicy\":{\"rules\":[{\"action\":\"Ignore\"}]}",
-         "Invalid spec.podFailurePolicy.rules[0]"                                                                                                           },
-        {"falling exit codes",
+        {"nothing wrong",                                   "",                                                           ""                                                  },
+        {"each number below zero",                          "\"parallelism\":-1,\"backoffLimit\":-1",
+         "Invalid spec.parallelism, Invalid spec.backoffLimit"                                                                                                                },
+        {"indexes without a number",                        "\"completionMode\":\"Indexed\",\"parallelism\":1",
+         "Required spec.completions"                                                                                                                                          },
+        {"a limit for what has no index",                   "\"maxFailedIndexes\":1",
+         "Invalid spec.maxFailedIndexes, Required spec.backoffLimitPerIndex"                                                                                                  },
+        {"not our manager's name",                          "\"managedBy\":\"me\"",                                       "Invalid spec.managedBy"                            },
+        {"a rule for nothing",                              "\"podFailurePolicy\":{\"rules\":[{\"action\":\"Ignore\"}]}",
+         "Invalid spec.podFailurePolicy.rules[0]"                                                                                                                             },
+        {"M3: no path behind the domain",                   "\"managedBy\":\"invalid custom controller name\"",
+         "Invalid spec.managedBy"                                                                                                                                             },
+        {"M4: 72 bytes of 63",                              "\"managedBy\":\"example.com/" SIXTY "\"",
+         "TooLong spec.managedBy"                                                                                                                                             },
+        {"F11: falling exit codes",
          "\"podFailurePolicy\":{\"rules\":[{\"action\":\"Ignore\",\"onExitCodes\":"
-         "{\"operator\":\"In\",\"values\":[2,1,0]}}]}",                                                 "Invalid spec.podFailurePolicy.rules[0].onExitCodes.values[2], "
-         "Invalid spec.podFailurePolicy.rules[0].onExitCodes.values"                                 },
+         "{\"operator\":\"In\",\"values\":[2,1,0]}}]}",                                                                   "Invalid spec.podFailurePolicy.rules[0].onExitCodes.values[2], "
+         "Invalid spec.podFailurePolicy.rules[0].onExitCodes.values"                                                   },
+        {"F12: containers that start again have no policy",
+         "\"podFailurePolicy\":{\"rules\":[]},\"template\":{\"metadata\":{\"labels\":{\"a\":"
+         "\"b\"}},"
+         "\"spec\":{\"restartPolicy\":\"OnFailure\",\"containers\":[{\"name\":\"c\",\"image\":"
+         "\"i\"}]}}",                                                                                                     "Invalid spec.template.spec.restartPolicy"          },
+        {"B8: so many indexes need a limit of failed ones",
+         "\"completionMode\":\"Indexed\",\"completions\":100001,\"backoffLimitPerIndex\":1",                              "Required spec.maxFailedIndexes"                    },
         {"more than there are",
          "\"completionMode\":\"Indexed\",\"completions\":3,\"successPolicy\":{\"rules\":["
-         "{\"succeededIndexes\":\"0-1\",\"succeededCount\":3}]}",                                       "Invalid spec.successPolicy.rules[0].succeededCount"},
+         "{\"succeededIndexes\":\"0-1\",\"succeededCount\":3}]}",                                                         "Invalid spec.successPolicy.rules[0].succeededCount"},
     };
 
     for (size_t i = 0; i < countof(cases); i++) {
@@ -96,6 +111,102 @@ TEST(job_check_status)
         job_check_status(&e, JOB_CHECK_TRANSITIONS | JOB_CHECK_START_TIME,
                          job_of(&a, "", cases[i].now), job_of(&a, "", cases[i].was));
         check_samez(refused_text(&a, &e), cases[i].want);
+    }
+}
+
+TEST(job_check_status_of_indexes)
+{
+    static const struct {
+        const char *name, *now, *want;
+    } cases[] = {
+        {"M10: they fall",                "'completedIndexes':'2-1'",                     "Invalid status.completedIndexes"},
+        {"M10: the same twice",           "'completedIndexes':'0,0'",                     "Invalid status.completedIndexes"},
+        {"M11: one succeeded and failed", "'completedIndexes':'1-3','failedIndexes':'3'",
+         "Invalid status.failedIndexes"                                                                                    },
+        {"each in one of them",           "'completedIndexes':'1-3','failedIndexes':'4'", ""                               },
+    };
+    scoped(arena_fini) struct arena a = arena_sized(16 << 10);
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        static const char spec[] = "\"completionMode\":\"Indexed\",\"completions\":9,"
+                                   "\"backoffLimitPerIndex\":1";
+        struct field_errors e = field_errors_in(&a);
+        struct str now = str_printf(&a, "{%s}", cases[i].now);
+        struct str status = json_text(&a, quoted(&a, now));
+        test_case(cases[i].name);
+        const char *inner = str_z(&a, str_slice(status, 1, status.len - 1));
+        job_check_status(&e, JOB_CHECK_TRANSITIONS | JOB_CHECK_START_TIME,
+                         job_of(&a, spec, inner), job_of(&a, spec, ""));
+        check_samez(refused_text(&a, &e), cases[i].want);
+        arena_reset(&a);
+    }
+}
+
+/* M12: a status that breaks rules since before them: only what changes is judged. */
+TEST(job_check_status_that_was_wrong)
+{
+    static const struct {
+        const char *name, *now, *want;
+    } cases[] = {
+        {"nothing more",               "\"active\":2",             "Invalid status.active"},
+        {"as many ready as there are", "\"active\":1,\"ready\":1", ""                     },
+        {"more of them",               "\"active\":1,\"ready\":2", "Invalid status.ready" },
+    };
+    static const char finished[] =
+        "\"conditions\":[{\"type\":\"Complete\",\"status\":\"True\"}]";
+    scoped(arena_fini) struct arena a = arena_sized(16 << 10);
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct field_errors e = field_errors_in(&a);
+        const char *was = str_printf(&a, "%s,\"active\":1%c", finished, 0).at;
+        const char *now = str_printf(&a, "%s,%s%c", finished, cases[i].now, 0).at;
+        test_case(cases[i].name);
+        job_check_status(&e, JOB_CHECK_TRANSITIONS | JOB_CHECK_START_TIME, job_of(&a, "", now),
+                         job_of(&a, "", was));
+        check_samez(refused_text(&a, &e), cases[i].want);
+        arena_reset(&a);
+    }
+}
+
+#define INDEXED(c, p) "\"completionMode\":\"Indexed\",\"completions\":" c ",\"parallelism\":" p
+#define ON(os)                                                                                 \
+    "\"template\":{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"restartPolicy\":"       \
+    "\"Never\",\"nodeSelector\":{\"os\":\"" os                                                 \
+    "\"},\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"
+
+TEST(job_check_changes)
+{
+    static const struct {
+        const char *name, *was, *now, *want;
+    } cases[] = {
+        {"M5: another manager",          "\"managedBy\":\"a.io/x\"",                  "\"managedBy\":\"a.io/y\"",
+         "Invalid spec.managedBy"                                                                                                         },
+        {"M5: one where there was none", "",                                          "\"managedBy\":\"a.io/y\"",
+         "Invalid spec.managedBy"                                                                                                         },
+        {"M5: none where there was one", "\"managedBy\":\"a.io/x\"",                  "",
+         "Invalid spec.managedBy"                                                                                                         },
+        {"M5: suspended or not",         "\"suspend\":true,\"managedBy\":\"a.io/x\"",
+         "\"suspend\":true",                                                                                      "Invalid spec.managedBy"},
+        {"I11: completions alone",       INDEXED("5",                                 "5"),                       INDEXED("7",              "5"),
+         "Invalid spec.completions"},
+        {"with the parallelism",     INDEXED("5",                                                "5"),                                                     INDEXED("7",                                                              "7"), ""},
+        {"completions of a Job without indexes",                   "\"completions\":5",
+         "\"completions\":7,\"parallelism\":7",                              "Invalid spec.completions"},
+        {"P5: suspended: other nodes, and go","\"suspend\":true," ON("x"),                                       ON("y"),          ""                                         },
+        {"P6: running: no other nodes",           ON("x"),         ON("y"),                        "Invalid spec.template"      },
+        {"what may change",             "\"completions\":1",
+         "\"completions\":1,\"parallelism\":3,\"backoffLimit\":1,\"activeDeadlineSeconds\":9,"
+         "\"ttlSecondsAfterFinished\":1,\"suspend\":true,\"podReplacementPolicy\":\"Failed\"",                     ""                                      },
+    };
+    scoped(arena_fini) struct arena a = arena_sized(16 << 10);
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct field_errors e = field_errors_in(&a);
+        test_case(cases[i].name);
+        kind_validate(&e, kind_of(S("batch/v1"), S("Job")), job_of(&a, cases[i].now, ""),
+                      job_of(&a, cases[i].was, ""));
+        check_samez(refused_text(&a, &e), cases[i].want);
+        arena_reset(&a);
     }
 }
 

@@ -1,11 +1,11 @@
 /* job_decide.c - what a Job's look decides, in a small text form
  *
- *     job:   c3 p2 b6 indexed suspend limit1 deadline60 failed-only
- *     pods:  "a:run b:ok* c:fail*@2 d:run- e:wait"      * holds the finalizer, - is being
- * deleted,
- *            @N its index, #N failures of its index before
- *            %N its restarts, !J !I !X !C what the policy says: FailJob, Ignore, FailIndex,
- * Count want:  "create 2", "remove a b", "end Complete", "count a, status failed=1" ...
+ *     job:   c3 p2 b6 indexed suspend limit1 deadline60 failed-only enough0-2#2 refused1
+ *     pods:  "a:run b:ok* c:fail*@2 d:run- e:wait"
+ *            * holds the finalizer, - is being deleted, ^N ended at second N (of 100)
+ *            @N its index, #N failures of its index before, %N its restarts
+ *            !J !I !X !C what the policy says: FailJob, Ignore, FailIndex, Count
+ *     want:  "create 2", "remove a b", "end Complete", "count a, status failed=1" ...
  */
 #include "controllers/job_decide.h"
 
@@ -21,6 +21,7 @@ struct fixture {
     struct pod_template_spec template;
     struct pod_spec pod;
     struct job_look look;
+    size_t n_refused; /* creations */
 };
 
 static int64_t number_in(struct str word, const char *prefix)
@@ -58,6 +59,22 @@ static void add_listed(struct fixture *f, struct str text)
     SET(&f->status, uncounted_terminated_pods, u);
 }
 
+/* A rule of the successPolicy: "0-2", "#2", "0-2#2" for indexes, count, both. */
+static void add_rule(struct fixture *f, struct str text)
+{
+    struct success_policy *p = arena_new(f->a, struct success_policy);
+    struct success_policy_rule *r = arena_new(f->a, struct success_policy_rule);
+    struct str indexes, count;
+    int64_t n;
+
+    if (str_cut(text, '#', &indexes, &count) && str_to_i64(count, &n))
+        SET(r, succeeded_count, (int32_t)n);
+    if (indexes.len)
+        SET(r, succeeded_indexes, indexes);
+    SET(p, rules, (struct success_policy_rule_list){r, 1});
+    SET(&f->spec, success_policy, p);
+}
+
 static void parse_job(struct fixture *f, struct str text)
 {
     struct str word;
@@ -74,6 +91,10 @@ static void parse_job(struct fixture *f, struct str text)
             SET(&f->spec, pod_replacement_policy, POD_REPLACEMENT_POLICY_FAILED);
         else if (str_starts(word, S("limit")))
             SET(&f->spec, backoff_limit_per_index, (int32_t)number_in(word, "limit"));
+        else if (str_starts(word, S("enough")))
+            add_rule(f, str_slice(word, 6, word.len));
+        else if (str_starts(word, S("refused")))
+            f->n_refused = (size_t)number_in(word, "refused");
         else if (str_starts(word, S("deadline")))
             SET(&f->spec, active_deadline_seconds, number_in(word, "deadline"));
         else if (str_starts(word, S("started")))
@@ -109,6 +130,15 @@ static void parse_job(struct fixture *f, struct str text)
     }
 }
 
+static int64_t number_at(struct str text, size_t at)
+{
+    int64_t n = 0;
+
+    for (; at < text.len && text.at[at] >= '0' && text.at[at] <= '9'; at++)
+        n = n * 10 + (text.at[at] - '0');
+    return n;
+}
+
 static void parse_state(struct job_pod *p, struct str text)
 {
     static const struct {
@@ -130,7 +160,9 @@ static void parse_state(struct job_pod *p, struct str text)
     p->index = JOB_NO_INDEX;
     for (size_t i = 0; i + 1 < text.len; i++) {
         if (text.at[i] == '@')
-            p->index = text.at[i + 1] - '0';
+            p->index = (int32_t)number_at(text, i + 1);
+        if (text.at[i] == '^')
+            p->finished = (struct instant){number_at(text, i + 1) * SECOND_NS};
         if (text.at[i] == '#')
             p->index_failures = text.at[i + 1] - '0';
         if (text.at[i] == '%')
@@ -176,6 +208,12 @@ static struct fixture *fixture(struct arena *a, const char *job, const char *pod
     return f;
 }
 
+/* What a replacement carries of its index: "#2", or nothing. */
+static const char *failures_text(struct arena *a, const struct job_birth *b)
+{
+    return b->index_failures ? str_printf(a, "#%d%c", b->index_failures, 0).at : "";
+}
+
 /* The plan as text: removals by name, births, and the outcome. */
 static struct str plan_text(struct fixture *f, const struct job_plan *p)
 {
@@ -190,7 +228,7 @@ static struct str plan_text(struct fixture *f, const struct job_plan *p)
     else if (p->n_create)
         buf_add(&b, S("create"));
     for (size_t i = 0; i < p->n_create && p->create[i].index != JOB_NO_INDEX; i++)
-        buf_printf(&b, " %d%s", p->create[i].index, p->create[i].index_failures ? "!" : "");
+        buf_printf(&b, " %d%s", p->create[i].index, failures_text(f->a, &p->create[i]));
     if (p->outcome != JOB_GOES_ON)
         buf_printf(&b, "%s%.*s", b.len ? ", " : "", STR_ARG(p->reason));
     if (p->again.ns >= 0)
@@ -290,7 +328,8 @@ TEST(job_counts_each_pod_once)
 static struct str story_text(struct fixture *f)
 {
     struct job_plan plan = job_decide(f->a, &f->look);
-    struct job_done done = {.n_removed = plan.n_remove, .is_all_removed = true};
+    struct job_done done = {
+        .n_removed = plan.n_remove, .n_create_failed = f->n_refused, .is_all_removed = true};
     struct buf b = buf_in(f->a, 256);
 
     for (size_t i = 0; i < plan.n_remove; i++)
@@ -342,6 +381,8 @@ TEST(job_scenarios)
         {"J7", "c4 p3", "a:run* b:run* c:run* d:ok* e:ok*", "remove c | active 2 ready 2 terminating 1 ok 2 let-go 2"},
         {"J8", "c5 p2", "a:run* b:run* c:run* d:run* e:run* f:run* g:run* h:run* i:run* j:run*",
          "remove j i h g f e d c | active 2 ready 2 terminating 8"},
+        {"J9: a creation is refused", "c5 p2 refused1", "a:run*", "create 1 | active 1 ready 1"},
+        {"J10: a quota takes ten", "c200 p100 refused90", "", "create 100 | active 10"},
         {"J11: now is five seconds after its end", "c5 p2", "a:run* b:fail*", "again in 5s | active 1 ready 1 bad 1 let-go 1"},
         {"J12: one failure", "c1 p1 record1", "", "again in 10s |"},
         {"J12: three", "c1 p1 record3", "", "again in 40s |"},
@@ -365,6 +406,9 @@ TEST(job_scenarios)
         {"I1", "c5 p2 indexed", "", "create 0 1 | active 2"},
         {"I2", "c3 p3 indexed", "a:ok*@0 b:fail*@1 c:ok*@1 d:ok*@2", " | ok 3 bad 1 let-go 4 done 0-2 SuccessCriteriaMet Complete"},
         {"I3", "c3 p3 indexed", "a:ok*@0 b:ok*@1 c:ok*@1", "create 2 | active 1 ok 2 let-go 3 done 0,1"},
+        {"I4", "c20 p8 indexed", "a:run*@0 b:ok*@2 c:wait*@3 d:ok*@4 e:ok*@5 f:ok*@7 g:ok*@8 h:ok*@9",
+         "create 1 6 10 11 12 13 | active 8 ready 1 ok 6 let-go 6 done 2,4,5,7-9"},
+        {"I5: their back-off is over", "c4 p3 indexed", "a:fail*@0^10 b:wait*@1 c:fail*@2^10", "create 0 2 | active 3 bad 2 let-go 2"},
         {"I6", "c5 p5 indexed", "n:run* a:ok*@0 b:run*@1 c:run*@2 d:wait*@2",
          "remove n d | active 2 ready 2 terminating 2 ok 1 let-go 1 done 0"},
         {"I7", "c5 p2 indexed", "a:ok*@0 b:run*@5 c:ok*@6 d:wait*@7 e:fail*@8",
@@ -389,6 +433,18 @@ TEST(job_scenarios)
          "remove b, MaxFailedIndexesExceeded | terminating 1 bad 2 let-go 2 gave-up 0 FailureTarget"},
         {"B5", "c2 p2 indexed limit5", "a:fail*@0!X b:run*@1", " | active 1 ready 1 bad 1 let-go 1 gave-up 0"},
 
+        {"B6: one is held back, the one that failed most often", "c1 p1 indexed limit4", "a:fail*@0 b:fail*@0#2 c:fail*@0#1^1",
+         "again in 35s | bad 2 let-go 2"},
+        {"B6: the next one carries its count", "c1 p1 indexed limit4", "b:fail*@0#2^1", "create 0#3 | active 1"},
+        {"B6: once that is there, it goes", "c1 p1 indexed limit4", "b:fail*@0#2^1 d:wait*@0#3", " | active 1 bad 1 let-go 1"},
+
+        {"S7: enough, though one has failed", "c3 p3 indexed enough0,1#1", "a:fail*@0 b:run*@0 c:ok*@1 d:run*@2",
+         "remove b d, SuccessPolicy | terminating 2 ok 1 bad 1 let-go 4 done 1 SuccessCriteriaMet"},
+        {"S7: complete when they are gone", "c3 p3 indexed enough0,1#1 ok1 bad1 done1 wasSuccessCriteriaMet=True", "",
+         "Before | ok 1 bad 1 done 1 SuccessCriteriaMet Complete"},
+        {"S8: enough and too many failures at once: failed", "c2 p2 b0 indexed enough0", "a:ok*@0 b:fail*@1",
+         "BackoffLimitExceeded | ok 1 bad 1 let-go 2 done 0 FailureTarget Failed"},
+        {"a rule of none is met by the first", "c2 p1 indexed enough#0", "", "create 0 | active 1"},
         {"S9: success that was decided stays", "c2 p2 wasSuccessCriteriaMet=True", "a:fail*!J", "Before | bad 1 let-go 1 SuccessCriteriaMet Complete"},
         {"S10: and so does failure", "c1 p1 wasFailureTarget=True", "a:ok*", "Before | ok 1 let-go 1 FailureTarget Failed"},
 
@@ -435,6 +491,45 @@ TEST(job_counts_once_with_a_stale_pod)
     f->look.let_go = gone;
     f->look.n_let_go = 1;
     check_samez(story_text(f), " | active 1 ready 1 ok 1");
+}
+
+/* J21: six hundred at once. A look lists 500 uids, and nothing ends before the last is counted.
+ */
+TEST(job_counts_five_hundred_a_look)
+{
+    static const struct {
+        const char *name, *job;
+        int32_t counted;
+    } cases[] = {
+        {"of more that are asked for", "c1000 p600",        500},
+        {"the last ones of a Job",     "c600 p600",         500},
+        {"indexes, too",               "c600 p600 indexed", 500},
+    };
+    scoped(arena_fini) struct arena a = arena_sized(1 << 20);
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct fixture *f = fixture(&a, cases[i].job, "");
+        struct job_pod *pods = arena_array(&a, struct job_pod, 600);
+        test_case(cases[i].name);
+        for (int k = 0; k < 600; k++)
+            pods[k] = (struct job_pod){
+                .name = str_printf(&a, "p%d", k),
+                .uid = str_printf(&a, "u%d", k),
+                .index =
+                    str_eq(f->spec.completion_mode, COMPLETION_MODE_INDEXED) ? k : JOB_NO_INDEX,
+                .phase = POD_SUCCEEDED,
+                .has_finalizer = true};
+        f->look.pods = pods;
+        f->look.n_pods = 600;
+        struct job_plan plan = job_decide(&a, &f->look);
+        struct job_done done = {.is_all_removed = true};
+        struct job_settled s = job_settle(&a, &f->look, &plan, &done);
+        struct job_concluded end = job_conclude(&a, &f->look, &s, s.let_go, s.n_let_go, true);
+        check_int((int64_t)s.n_let_go, cases[i].counted);
+        check(s.is_full);
+        check(end.end == JOB_GOES_ON);
+        arena_reset(&a);
+    }
 }
 
 TEST(index_sets)
