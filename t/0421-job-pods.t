@@ -78,4 +78,10 @@ test_expect_success 'a pod that somebody deletes counts as failed, and is replac
 	kubectl delete $(pods lost) --now && ended lost Complete && field_is job/lost .status.failed 1 &&
 	field_is job/lost .status.succeeded 1
 '
+# J24
+test_expect_success 'a finalizer on a pod of a finished Job, whoever put it there, is taken away' '
+	kubectl patch $(pods lost | head -1) -p "{\"metadata\":{\"finalizers\":[\"batch.kubernetes.io/job-tracking\"]}}" &&
+	wait_until 10 "test -z \"\$(kubectl get pods -l job-name=lost -o \"jsonpath={.items[*].metadata.finalizers}\")\"" &&
+	field_is job/lost .status.succeeded 1 && field_is job/lost .status.failed 1
+'
 test_done

@@ -5,7 +5,7 @@
 test_description='managedBy: another controller runs a Job from creation to Complete, through a queue'
 . "$(dirname "$0")/lib.sh"
 need_kubectl
-start_berth --job-backoff 200ms
+start_berth --job-backoff 200ms --log debug
 # managed NAME MANAGER [LINES]
 managed() {
 	job "$1" true "managedBy: $2
@@ -27,6 +27,9 @@ test_expect_success 'nothing of ours touches it: no pod, no status, no Event; su
 	field_is job/idle .status "{}" && field_is job/held .status "{}" && test -z "$(pods idle)" && test -z "$(events idle)"
 '
 test_expect_success 'it is counted, by who manages' 'external example.com/runner | grep " 2$"'
+test_expect_success 'the log says that it was skipped, and for whom' '
+	grep "job skipped.*what=\"sync\" job=default/idle uid=$(field job/idle .metadata.uid) managed-by=example.com/runner" up.err
+'
 test_expect_success 'berth why says who' 'berth why job/idle >got && cat got && grep "managed by *example.com/runner" got'
 # M1
 test_expect_success 'our own name is us' '

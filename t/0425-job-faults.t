@@ -1,7 +1,7 @@
 #!/bin/sh
 # Jobs that nobody can run, and programs that behave badly: the status says what happened.
 
-test_description='no room, no program, signals, a deaf program, runaways, endless output'
+test_description='no room, no program, signals, a deaf program, runaways, endless output, a full volume'
 . "$(dirname "$0")/lib.sh"
 need_kubectl
 start_berth --job-backoff 300ms
@@ -54,15 +54,51 @@ test_expect_success 'what it left behind in the background goes with it' '
 	job forks "setsid sleep 86399 & sleep 0.2; exit 0" | kubectl apply -f - && ended forks Complete &&
 	wait_until 10 "! pgrep -fx \"sleep 86399\""
 '
+# LOG_BYTES is how many: a gigabyte, which rotation bounds
 test_expect_success 'a line without an end is logged in pieces, and old ones go' '
-	echo "head -c 100000000 /dev/zero | tr \"\\\\0\" x" >talk.sh && job talks ". $work/talk.sh" | kubectl apply -f - && ended talks Complete 60 &&
+	echo "head -c ${LOG_BYTES:-1000000000} /dev/zero | tr \"\\\\0\" x" >talk.sh && job talks ". $work/talk.sh" | kubectl apply -f - && ended talks Complete 300 &&
 	test "$(du -sk data/logs | cut -f1)" -lt 70000 && kubectl logs job/talks --limit-bytes=100 | grep -q "^xxxx"
 '
-test_expect_success 'a Job whose pod cannot be created says so, and is tried again' '
-	printf "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: none}\nspec: {hard: {pods: \"0\"}}\n" | kubectl apply -f - &&
-	job refused true | kubectl apply -f - && if wait_until 5 "events refused | grep FailedCreate"; then
-		kubectl delete resourcequota none && ended refused Complete 30
-	else echo "quotas of pods are not enforced here"; fi
+test_expect_success 'a Job whose pod is refused says so, and is tried again' '
+	printf "apiVersion: v1\nkind: LimitRange\nmetadata: {name: small}\nspec: {limits: [{type: Container, max: {cpu: 500m}}]}\n" | kubectl apply -f - &&
+	program refused "[\"true\"]" ", resources: {limits: {cpu: \"1\"}}" &&
+	wait_until 10 "events refused | grep \"Warning FailedCreate Error creating.*maximum cpu usage per Container is 500m\"" &&
+	test -z "$(pods refused)" && field_is job/refused .status.active "" && field_is job/refused .status.failed "" &&
+	kubectl delete limitrange small && ended refused Complete 30 && field_is job/refused .status.succeeded 1
+'
+test_expect_success 'one that fills its emptyDir past the limit is evicted: the pod says so, the Job counts it' '
+	kubectl apply -f - <<-END && ended full Failed 30 && test "$(reason full Failed)" = BackoffLimitExceeded &&
+	apiVersion: batch/v1
+	kind: Job
+	metadata: {name: full}
+	spec:
+	  backoffLimit: 0
+	  template:
+	    spec:
+	      restartPolicy: Never
+	      volumes: [{name: scratch, emptyDir: {sizeLimit: 1Mi}}]
+	      containers:
+	      - name: c
+	        image: host
+	        volumeMounts: [{name: scratch, mountPath: /tmp/scratch-$$}]
+	        command: [sh, -c, "cd \$BERTH_VOLUME_SCRATCH && mkdir deep && head -c 4000000 /dev/zero >deep/much; sleep 60"]
+	END
+	of full .status.reason | grep -x Evicted && of full .status.message | grep "Usage of EmptyDir volume .scratch. exceeds the limit .1Mi." &&
+	field_is job/full .status.failed 1 && pod=$(pods full) && events ${pod#pod/} | grep "Warning Evicted Usage of EmptyDir"
+'
+test_expect_success 'one that stays below the limit does not notice' '
+	kubectl apply -f - <<-END && ended fits Complete 30
+	apiVersion: batch/v1
+	kind: Job
+	metadata: {name: fits}
+	spec:
+	  backoffLimit: 0
+	  template:
+	    spec:
+	      restartPolicy: Never
+	      volumes: [{name: scratch, emptyDir: {sizeLimit: 8Mi}}]
+	      containers: [{name: c, image: host, command: [sh, -c, "head -c 4000000 /dev/zero >\$BERTH_VOLUME_SCRATCH/x; sleep 2.5"]}]
+	END
 '
 test_expect_success 'what is wrong in a Job is said at once, all of it' '
 	! kubectl apply -f - 2>err <<-END
