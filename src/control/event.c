@@ -8,6 +8,9 @@
  * Events are for people, who read no thousands: past EVENT_BURST of them they are written at
  * EVENT_RATE, and what is more than that is left out, as upstream's recorders do. Conditions
  * lose nothing.
+ *
+ * They are written a moment later than what they tell of, together: whoever waits for that
+ * waits for no Event.
  */
 #include "control/controller_priv.h"
 
@@ -18,6 +21,7 @@
 
 #define EVENT_BOOK_MAX 4096
 #define EVENT_QUIET span_s(1)
+#define EVENT_DELAY span_ms(10)
 #define EVENT_RATE 50 /* new ones a second that are written */
 #define EVENT_BURST 1000
 #define EVENT_RESERVE 250 /* of the burst, for warnings alone */
@@ -29,9 +33,17 @@ struct told {
     int64_t count;
 };
 
+struct unwritten {
+    struct str ns;
+    struct json body;
+};
+
 struct event_book {
     struct control *control;
     MAP(struct told *) told;
+    VEC(struct unwritten) unwritten;
+    struct arena arena; /* of what is unwritten */
+    struct io_timer *timer;
     uint64_t n_made, n_left_out;
     int64_t budget; /* nanoseconds that are not spent; one event costs SECOND_NS / EVENT_RATE */
     struct instant counted;
@@ -45,11 +57,41 @@ static void told_free(struct told *t)
     free(t);
 }
 
+static void nobody_asks(void *ctx, const struct client_answer *answer)
+{
+    (void)ctx;
+    if (answer->err && answer->err->code != ERR_CANCELED)
+        log_debug("event not written", "why=\"%s\"", answer->err->text);
+}
+
+static void write_all(void *ctx)
+{
+    struct event_book *b = ctx;
+
+    vec_each (i, &b->unwritten) {
+        struct client_target target = {.kind = &kind_event, .ns = b->unwritten.at[i].ns};
+        client_create(control_client(b->control), &target, &b->unwritten.at[i].body,
+                      nobody_asks, NULL);
+    }
+    vec_clear(&b->unwritten);
+    arena_reset(&b->arena);
+}
+
+static void write_later(struct event_book *b, struct str ns, const struct json *body)
+{
+    struct unwritten u = {str_copy(&b->arena, ns), *json_copy(&b->arena, body)};
+
+    vec_push(&b->unwritten, u);
+    if (!io_timer_is_set(b->timer))
+        io_timer_set(b->timer, EVENT_DELAY);
+}
+
 struct event_book *event_book_new(struct control *c)
 {
     struct event_book *b = mem_zero(1, sizeof(*b));
 
     b->control = c;
+    b->timer = io_timer_new(control_io(c), write_all, b);
     b->budget = EVENT_BURST * (SECOND_NS / EVENT_RATE);
     b->counted = io_now(control_io(c));
     return b;
@@ -60,6 +102,9 @@ void event_book_free(struct event_book *b)
     map_each (i, &b->told)
         told_free(*map_at(&b->told, i));
     map_fini(&b->told);
+    io_timer_free(b->timer);
+    vec_fini(&b->unwritten);
+    arena_fini(&b->arena);
     free(b);
 }
 
@@ -70,13 +115,6 @@ static struct str heap_copy(struct str s)
     if (s.len)
         memcpy(at, s.at, s.len);
     return str_of(at, s.len);
-}
-
-static void nobody_asks(void *ctx, const struct client_answer *answer)
-{
-    (void)ctx;
-    if (answer->err && answer->err->code != ERR_CANCELED)
-        log_debug("event not written", "why=\"%s\"", answer->err->text);
 }
 
 static struct json reference_to(struct arena *a, const struct object *about)
@@ -192,8 +230,7 @@ static void say(struct control *c, struct object *about, struct str type, struct
         str_printf(&a, "%.*s.%" PRIx64, STR_ARG(of.name), (uint64_t)now.ns + b->n_made++));
     *map_put(&b->told, t->key) = t;
     struct json body = event_body(c, &a, about, t, type, reason, note);
-    struct client_target target = {.kind = &kind_event, .ns = t->ns};
-    client_create(control_client(c), &target, &body, nobody_asks, NULL);
+    write_later(b, t->ns, &body);
 }
 
 like_printf(2, 0) static struct str
