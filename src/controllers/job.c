@@ -27,7 +27,8 @@
 #define JOB_COUNT_DELAY span_s(1)
 #define JOB_DELAY_EACH ((struct span){10000}) /* 10 us for each pod of the Job */
 #define JOB_REFUSED_MOST_S 60
-#define JOB_MAX_BUSY 256           /* Jobs looked at at once: what they write shares commits */
+#define JOB_MAX_BUSY 256 /* Jobs looked at at once: what they write shares commits */
+#define SUSPENDED_DELAY span_ms(10)
 #define JOB_DELAY_LEAST span_ms(1) /* less is not waited for */
 
 struct jobs {
@@ -589,6 +590,16 @@ static void count_external(struct jobs *js, const struct json *job)
         job_metrics_external(js->metrics, manager);
 }
 
+/* Made suspended, as all that queue are: mostly it is admitted at once, and nobody need write
+ * that it was not. */
+static bool is_made_suspended(struct cache_event *e)
+{
+    const struct json *job = e->old ? NULL : cache_event_now(e);
+
+    return json_bool(json_path(job, "spec", "suspend", NULL), false) &&
+           !json_has(json_path(job, "status", "conditions", NULL));
+}
+
 static void job_changed(void *ctx, struct cache_event *e)
 {
     struct jobs *js = ctx;
@@ -597,7 +608,10 @@ static void job_changed(void *ctx, struct cache_event *e)
         sweep(js, object_uid(e->old));
     if (!e->old)
         count_external(js, cache_event_now(e));
-    controller_queue_object(js->controller, e->now ? e->now : e->old);
+    if (is_made_suspended(e))
+        controller_queue_after(js->controller, object_path(e->now), SUSPENDED_DELAY);
+    else
+        controller_queue_object(js->controller, e->now ? e->now : e->old);
 }
 
 void *job_start(struct control *c)
