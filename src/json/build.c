@@ -67,6 +67,17 @@ size_t json_names_find(struct arena *a, struct json_names *names,
     return STR_NONE;
 }
 
+const struct json *json_find(struct arena *a, struct json_names *names, const struct json *v,
+                             struct str name)
+{
+    size_t i;
+
+    if (!json_is(v, JSON_OBJECT))
+        return NULL;
+    i = json_names_find(a, names, v->members, v->len, name);
+    return i == STR_NONE ? NULL : &v->members[i].value;
+}
+
 /* ---- objects and arrays ---- */
 
 static size_t find(struct json_obj *o, struct str name)

@@ -113,6 +113,10 @@ double json_f64(const struct json *v, double otherwise);
 bool json_bool(const struct json *v, bool otherwise);
 /* Elements of an array or members of an object; 0 for others. */
 size_t json_len(const struct json *v);
+/* How many values it is made of, itself among them; and the bytes of its compact text, escapes
+ * not counted and numbers as eight. Counting ends once it is past `most`. */
+size_t json_count(const struct json *v, size_t most);
+size_t json_size(const struct json *v, size_t most);
 
 /* What json_path() is, so that the lengths of names are known when it is compiled. */
 #define JSON_PATH_(a, b, c, d, e, f, end, path, ...) path
@@ -188,6 +192,27 @@ struct json_names {
  * first what it lacks of members[0, n). Members must not move or go while it is used. */
 size_t json_names_find(struct arena *a, struct json_names *names,
                        const struct json_member *members, size_t n, struct str name);
+
+/* The member of that name in an object that does not change while `names` is used, or NULL: for
+ * those who ask a large one for many names. */
+const struct json *json_find(struct arena *a, struct json_names *names, const struct json *v,
+                             struct str name);
+
+/* Values, each once; equal as json_eq() says, NULL among them. They are borrowed. Zero but for
+ * the arena is empty. */
+struct json_set_value {
+    const struct json *v;
+    uint64_t hash; /* 0: not asked for so far */
+};
+struct json_set {
+    struct arena *arena;
+    VEC(struct json_set_value) values;
+    uint32_t *slots; /* index + 1 of a value; 0 is empty */
+    uint32_t n_slots;
+};
+bool json_set_has(const struct json_set *s, const struct json *v);
+/* True where an equal one was in it before. */
+bool json_set_put(struct json_set *s, const struct json *v);
 
 /* Objects and arrays under construction. Names and values are borrowed; obj_set() replaces a
  * member in its place. obj_done() gives the finished value and may be called once. */

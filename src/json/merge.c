@@ -4,17 +4,6 @@
 
 static const struct json null = {.type = JSON_NULL};
 
-static const struct json *find(struct arena *a, struct json_names *names, const struct json *v,
-                               struct str name)
-{
-    size_t i;
-
-    if (!json_is(v, JSON_OBJECT))
-        return NULL;
-    i = json_names_find(a, names, v->members, v->len, name);
-    return i == STR_NONE ? NULL : &v->members[i].value;
-}
-
 /* ---- apply ---- */
 
 static bool has_nulls(const struct json *v)
@@ -58,14 +47,14 @@ static struct json merge_objects(struct arena *a, const struct json *doc,
     struct json_obj o = obj_in(a);
 
     json_each_member (m, doc) {
-        const struct json *p = find(a, &in_patch, patch, m->name);
+        const struct json *p = json_find(a, &in_patch, patch, m->name);
         if (!p)
             obj_add(&o, m->name, m->value);
         else if (p->type != JSON_NULL)
             obj_add(&o, m->name, merge(a, &m->value, p));
     }
     json_each_member (m, patch)
-        if (m->value.type != JSON_NULL && !find(a, &in_doc, doc, m->name))
+        if (m->value.type != JSON_NULL && !json_find(a, &in_doc, doc, m->name))
             obj_add(&o, m->name, has_nulls(&m->value) ? prune(a, &m->value) : m->value);
     return obj_done(&o);
 }
@@ -93,10 +82,10 @@ static struct json diff(struct arena *a, const struct json *from, const struct j
     struct json_obj o = obj_in(a);
 
     json_each_member (m, from)
-        if (!find(a, &in_to, to, m->name))
+        if (!json_find(a, &in_to, to, m->name))
             obj_add(&o, m->name, null);
     json_each_member (m, to) {
-        const struct json *was = find(a, &in_from, from, m->name);
+        const struct json *was = json_find(a, &in_from, from, m->name);
         if (was && json_eq(was, &m->value))
             continue;
         bool both = json_is(was, JSON_OBJECT) && m->value.type == JSON_OBJECT;
@@ -138,7 +127,7 @@ static struct json join(struct arena *a, const struct json *gone, const struct j
     struct json_obj o = obj_in(a);
 
     json_each_member (m, gone) {
-        const struct json *d = find(a, &in_delta, delta, m->name);
+        const struct json *d = json_find(a, &in_delta, delta, m->name);
         if (!d)
             obj_add(&o, m->name, m->value);
         else if (d->type == JSON_OBJECT && m->value.type == JSON_OBJECT)
@@ -147,7 +136,7 @@ static struct json join(struct arena *a, const struct json *gone, const struct j
             obj_add(&o, m->name, *d);
     }
     json_each_member (m, delta)
-        if (!find(a, &in_gone, gone, m->name))
+        if (!json_find(a, &in_gone, gone, m->name))
             obj_add(&o, m->name, m->value);
     return obj_done(&o);
 }

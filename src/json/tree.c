@@ -60,6 +60,46 @@ size_t json_len(const struct json *v)
     return json_is(v, JSON_ARRAY) || json_is(v, JSON_OBJECT) ? v->len : 0;
 }
 
+size_t json_count(const struct json *v, size_t most)
+{
+    size_t n = v != NULL;
+
+    json_each (i, v)
+        if ((n += json_count(&v->items[i], most - MIN(n, most))) > most)
+            return n;
+    json_each_member (m, v)
+        if ((n += json_count(&m->value, most - MIN(n, most))) > most)
+            return n;
+    return n;
+}
+
+size_t json_size(const struct json *v, size_t most)
+{
+    size_t n = 0;
+
+    if (!v)
+        return 0;
+    switch ((enum json_type)v->type) {
+    case JSON_STRING:
+        return v->len + 2;
+    case JSON_ARRAY:
+        n = v->len ? v->len + 1 : 2; /* brackets and commas */
+        for (uint32_t i = 0; i < v->len && n <= most; i++)
+            n += json_size(&v->items[i], most - n);
+        return n;
+    case JSON_OBJECT:
+        n = v->len ? v->len * 4 + 1 : 2; /* quotes, colons, too */
+        for (uint32_t i = 0; i < v->len && n <= most; i++)
+            n += v->members[i].name.len + json_size(&v->members[i].value, most - n);
+        return n;
+    case JSON_INT:
+    case JSON_DOUBLE:
+        return 8;
+    default:
+        return 4;
+    }
+}
+
 /* ---- comparing ---- */
 
 static int cmp_member(const void *a, const void *b)
