@@ -29,12 +29,19 @@ struct str field_path_text(struct arena *a, const struct field_path *p)
     return buf_str(&b);
 }
 
+static bool is_full(const struct field_errors *e)
+{
+    return e->list.len >= FIELD_ERRORS_MAX || e->n_bytes > FIELD_ERRORS_MAX_BYTES;
+}
+
 void field_error_add(struct field_errors *e, struct field_error one)
 {
-    if (e->list.len >= FIELD_ERRORS_MAX)
+    if (is_full(e)) {
         e->n_dropped++;
-    else
-        vec_push_in(e->arena, &e->list, one);
+        return;
+    }
+    e->n_bytes += one.path.len + one.detail.len + json_size(&one.value, FIELD_ERRORS_MAX_BYTES);
+    vec_push_in(e->arena, &e->list, one);
 }
 
 void field_errors_add(struct field_errors *e, const struct field_errors *more)
@@ -55,7 +62,7 @@ like_printf(2, 0) static struct str detail_of(struct arena *a, const char *forma
 static void add(struct field_errors *e, enum field_error_type type, const struct field_path *p,
                 const struct json *value, struct str detail)
 {
-    if (e->list.len >= FIELD_ERRORS_MAX) {
+    if (is_full(e)) {
         e->n_dropped++;
         return;
     }
@@ -69,7 +76,7 @@ static void add(struct field_errors *e, enum field_error_type type, const struct
     do {                                                                                       \
         va_list args;                                                                          \
         va_start(args, format);                                                                \
-        add(e, (type), p, (value), detail_of(e->arena, format, args));                         \
+        add(e, (type), p, (value), is_full(e) ? S("") : detail_of(e->arena, format, args));    \
         va_end(args);                                                                          \
     } while (0)
 
@@ -101,7 +108,7 @@ void field_not_supported(struct field_errors *e, const struct field_path *p,
 {
     struct buf b = buf_in(e->arena, 64);
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && !is_full(e); i++) {
         buf_add(&b, i ? S(", ") : S("supported values: "));
         json_write(&b, &supported[i]);
     }

@@ -56,12 +56,16 @@ struct field_error {
     struct str detail; /* may be empty */
 };
 
-#define FIELD_ERRORS_MAX 1000 /* past it they are counted, not kept */
+/* Past these they are counted, not kept: a bad value may be the whole list, and is told with
+ * each error. */
+#define FIELD_ERRORS_MAX 1000
+#define FIELD_ERRORS_MAX_BYTES                                                                 \
+    ((size_t)1 << 20) /* of texts and values; the first may be larger */
 
 struct field_errors {
     struct arena *arena;
     VEC(struct field_error) list;
-    size_t n_dropped;
+    size_t n_dropped, n_bytes;
 };
 struct field_errors field_errors_in(struct arena *a);
 

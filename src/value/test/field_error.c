@@ -53,3 +53,21 @@ TEST(field_errors_are_bounded)
     check_int(e.list.len, FIELD_ERRORS_MAX);
     check(str_ends(field_errors_text(&a, &e), S("Required value: 999, and 5 more]")));
 }
+
+/* What is wrong with each of many items may be told with the whole list. */
+TEST(field_errors_are_bounded_in_bytes)
+{
+    scoped(arena_fini) struct arena a = arena_sized(1 << 20);
+    struct field_errors e = field_errors_in(&a);
+    struct field_path p = field_child(NULL, S("x"));
+    struct json_arr list = arr_in(&a);
+
+    for (int64_t i = 0; i < 50000; i++)
+        arr_add(&list, json_of_i64(i));
+    struct json v = arr_done(&list);
+    for (int i = 0; i < 500; i++)
+        field_invalid(&e, &p, &v, "item %d", i);
+    check_int(e.list.len, 3); /* of 450,000 bytes each, by the count */
+    check_int(e.n_dropped, 497);
+    check(field_errors_text(&a, &e).len < 2 * FIELD_ERRORS_MAX_BYTES);
+}
