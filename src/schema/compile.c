@@ -6,8 +6,6 @@
 struct compile {
     struct arena *a;
     struct err *err;
-    size_t n_nodes;
-    int depth;
 };
 
 static const struct schema *node(struct compile *c, const struct json *o);
@@ -276,12 +274,6 @@ static const struct schema *node(struct compile *c, const struct json *o)
     struct schema *s = arena_new(c->a, struct schema);
     bool untyped;
 
-    if (++c->n_nodes > COMPILE_MAX_NODES || c->depth >= COMPILE_MAX_DEPTH) {
-        err_set(c->err, ERR_LIMIT, "the schema has over %d nodes, or is nested over %d deep",
-                COMPILE_MAX_NODES, COMPILE_MAX_DEPTH);
-        return NULL;
-    }
-    c->depth++;
     s->type = type_of(o, &untyped);
     s->untyped = untyped;
     s->nullable = flag(o, "nullable");
@@ -296,8 +288,36 @@ static const struct schema *node(struct compile *c, const struct json *o)
         return NULL;
     if (!merge_words(c, o, s) || !all_rules(c, o, s))
         return NULL;
-    c->depth--;
     return s;
+}
+
+/* ---- limits ---- */
+
+struct count {
+    size_t n_nodes;
+    int depth;
+};
+
+/* Are all schemas below o within the limits? Asked before any of them is given memory. */
+static bool is_bounded(struct count *c, const struct json *o)
+{
+    static const char *const single[] = {"items", "additionalProperties", "not"};
+    static const char *const lists[] = {"allOf", "anyOf", "oneOf"};
+    const struct json *properties = json_getz(o, "properties");
+    bool ok = ++c->n_nodes <= COMPILE_MAX_NODES && ++c->depth <= COMPILE_MAX_DEPTH;
+
+    json_each_member (m, properties)
+        ok = ok && is_bounded(c, &m->value);
+    for (size_t i = 0; ok && i < countof(single); i++)
+        if (json_is(json_get(o, str_from(single[i])), JSON_OBJECT))
+            ok = is_bounded(c, json_get(o, str_from(single[i])));
+    for (size_t i = 0; ok && i < countof(lists); i++) {
+        const struct json *list = json_get(o, str_from(lists[i]));
+        json_each (k, list)
+            ok = ok && is_bounded(c, json_at(list, k));
+    }
+    c->depth--;
+    return ok;
 }
 
 const struct schema *schema_compile(struct arena *a, const struct json *openapi,
@@ -305,7 +325,13 @@ const struct schema *schema_compile(struct arena *a, const struct json *openapi,
 {
     static const struct json none = {.type = JSON_OBJECT};
     struct compile c = {.a = a, .err = err};
+    struct count count = {0};
 
+    if (!is_bounded(&count, openapi)) {
+        err_set(err, ERR_LIMIT, "the schema has over %d nodes, or is nested over %d deep",
+                COMPILE_MAX_NODES, COMPILE_MAX_DEPTH);
+        return NULL;
+    }
     return node(&c, json_is(openapi, JSON_OBJECT) ? openapi : &none);
 }
 

@@ -437,6 +437,7 @@ static const struct json *conform_map(struct walk *w, const struct schema *s,
 {
     static const struct json empty = {.type = JSON_STRING, .s = ""};
     struct json_member *members = NULL;
+    struct json_names in_known = {0};
 
     if (v->type != JSON_OBJECT)
         return wrong_type(w, s, v, p);
@@ -448,7 +449,7 @@ static const struct json *conform_map(struct walk *w, const struct schema *s,
             continue;
         if (x->type == JSON_NULL && s->value->type == SCHEMA_STRING)
             x = &empty;
-        if (!(x = conform(w, s->value, x, json_get_near(known, m->name, i), &child)))
+        if (!(x = conform(w, s->value, x, json_find(w->a, &in_known, known, m->name), &child)))
             return NULL;
         if (x == &m->value)
             continue;
@@ -531,14 +532,15 @@ static const struct json *prune_object(struct walk *w, const struct schema *s,
                                        const struct field_path *p, bool is_resource)
 {
     struct json_member *members = NULL;
+    struct json_names in_known = {0};
     uint32_t n = 0;
     size_t hint = 0;
 
     for (uint32_t i = 0; i < v->len; i++) {
         const struct json_member *m = &v->members[i];
         const struct schema_field *f = schema_field_next(s, m->name, &hint);
-        const struct json *x =
-            prune_member(w, s, f, m, json_get_near(known, m->name, i), p, is_resource);
+        const struct json *x = prune_member(
+            w, s, f, m, json_find(w->a, &in_known, known, m->name), p, is_resource);
         if (!x && w->err->code)
             return NULL;
         if (x == &m->value && !members) {

@@ -6,6 +6,7 @@
 struct walk {
     struct arena *a;
     bool is_native;
+    size_t n_added;
 };
 
 static const struct json *fill(struct walk *w, const struct schema *s, const struct json *v,
@@ -54,8 +55,10 @@ static const struct json *fill_object(struct walk *w, const struct schema *s,
         if (f->gate && !f->gate->on)
             continue;
         const struct json *def = s->skip_defaults ? NULL : default_of(w, f->type);
-        if (def && is_absent(w, f, was))
+        if (def && is_absent(w, f, was)) {
             now = def;
+            w->n_added++;
+        }
         if (now && (now->type == JSON_OBJECT || now->type == JSON_ARRAY))
             now = fill(w, f->type, now, json_get(known, f->name));
         if (now == was)
@@ -78,8 +81,10 @@ static const struct json *fill_list(struct walk *w, const struct schema *s,
 
     for (size_t i = 0; i < v->len; i++) {
         const struct json *was = &v->items[i], *now = was;
-        if (was->type == JSON_NULL && !s->item->nullable && default_of(w, s->item))
+        if (was->type == JSON_NULL && !s->item->nullable && default_of(w, s->item)) {
             now = default_of(w, s->item);
+            w->n_added++;
+        }
         now = fill(w, s->item, now, json_at(known, i));
         if (now == was)
             continue;
@@ -98,15 +103,18 @@ static const struct json *fill_map(struct walk *w, const struct schema *s, const
                                    const struct json *known)
 {
     struct json_obj out = {0};
+    struct json_names in_known = {0};
     bool has_changed = false;
 
     json_each_member (m, v) {
         const struct json *now = &m->value;
         if (schema_field(s, m->name))
             continue;
-        if (now->type == JSON_NULL && !s->value->nullable && default_of(w, s->value))
+        if (now->type == JSON_NULL && !s->value->nullable && default_of(w, s->value)) {
             now = default_of(w, s->value);
-        now = fill(w, s->value, now, json_get(known, m->name));
+            w->n_added++;
+        }
+        now = fill(w, s->value, now, json_find(w->a, &in_known, known, m->name));
         if (now == &m->value)
             continue;
         if (!has_changed)
@@ -120,7 +128,7 @@ static const struct json *fill_map(struct walk *w, const struct schema *s, const
 static const struct json *fill(struct walk *w, const struct schema *s, const struct json *v,
                                const struct json *known)
 {
-    if (s->no_defaults || json_is_shared(v, known))
+    if (s->no_defaults || json_is_shared(v, known) || w->n_added > DEFAULT_MAX_ADDED)
         return v;
     if (v->type == JSON_ARRAY && s->item)
         return fill_list(w, s, v, known);
@@ -138,7 +146,8 @@ const struct json *schema_default(struct arena *a, const struct schema *s, const
 {
     struct walk w = {.a = a, .is_native = is_native};
 
-    return fill(&w, s, v, known);
+    v = fill(&w, s, v, known);
+    return w.n_added > DEFAULT_MAX_ADDED ? NULL : v;
 }
 
 const struct json *kind_default(struct arena *a, const struct kind *k, const struct json *v,

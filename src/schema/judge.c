@@ -21,6 +21,7 @@ struct verdict {
 struct walk {
     struct arena *a;
     int depth;
+    size_t work;
 };
 
 static struct verdict judge_node(struct walk *w, const struct schema *s,
@@ -28,17 +29,25 @@ static struct verdict judge_node(struct walk *w, const struct schema *s,
 
 /* ---- errors ---- */
 
+/* False once too much was done; then nothing is looked at any more. */
+static bool spend(struct walk *w, size_t n)
+{
+    w->work += n;
+    return w->work <= JUDGE_MAX_WORK;
+}
+
 /* The same text counts once. */
 static void add_once(struct walk *w, struct verdict *out, const struct field_error *e)
 {
+    if (out->list.len >= FIELD_ERRORS_MAX || !spend(w, 1 + out->list.len / 8))
+        return;
     vec_each (i, &out->list) {
         const struct field_error *was = &out->list.at[i];
         if (was->type == e->type && str_eq(was->path, e->path) &&
             str_eq(was->detail, e->detail) && json_eq(&was->value, &e->value))
             return;
     }
-    if (out->list.len < FIELD_ERRORS_MAX)
-        vec_push_in(w->a, &out->list, *e);
+    vec_push_in(w->a, &out->list, *e);
 }
 
 static void add(struct walk *w, struct verdict *out, enum field_error_type type,
@@ -227,6 +236,8 @@ static void judge_rules_of_text(struct walk *w, const struct schema_rules *r,
 {
     int64_t n = (int64_t)str_runes(json_str(v));
 
+    if (!spend(w, (v->len + (r->pattern ? r->pattern->text.len : 0)) / 64))
+        return;
     if ((r->has & RULE_MAX_LENGTH) && n > r->max_length) {
         add(w, out, FIELD_ERROR_TOO_LONG, p, v,
             str_printf(w->a, "may not be more than %" PRId64 " bytes", r->max_length));
@@ -235,7 +246,8 @@ static void judge_rules_of_text(struct walk *w, const struct schema_rules *r,
             str_printf(w->a, "%.*s in body should be at least %" PRId64 " chars long",
                        IN_BODY(p), r->min_length));
     } else if (r->pattern) {
-        if (!schema_pattern_matches(r->pattern, json_str(v)))
+        if (!schema_pattern_matches(r->pattern, json_str(v)) &&
+            spend(w, r->pattern->text.len / 4)) /* it is told whole */
             add(w, out, FIELD_ERROR_INVALID, p, v,
                 str_printf(w->a, "%.*s in body should match '%.*s'", IN_BODY(p),
                            STR_ARG(r->pattern->text)));
@@ -301,6 +313,8 @@ static void judge_object(struct walk *w, const struct schema *s, const struct fi
                          const struct json *v, struct verdict *out)
 {
     out->count += 1;
+    if (!spend(w, (s->n_fields + (s->rules ? s->rules->n_required : 0)) * (1 + v->len / 8) / 8))
+        return;
     if (s->rules)
         judge_sizes(w, s->rules, p, v, out);
     json_each_member (m, v) {
@@ -388,7 +402,7 @@ static void judge_enum(struct walk *w, const struct schema_rules *r, const struc
 {
     struct buf b = buf_in(w->a, 64);
 
-    if (r->n_enums == 0)
+    if (r->n_enums == 0 || !spend(w, r->n_enums * 4))
         return;
     for (size_t i = 0; i < r->n_enums; i++) {
         if (v->type != JSON_NULL && json_eq(&r->enums[i], v))
@@ -423,6 +437,8 @@ static struct verdict judge_node(struct walk *w, const struct schema *s,
 {
     struct verdict out = {.count = 4};
 
+    if (!spend(w, 1))
+        return out;
     if (v->type == JSON_NULL)
         return judge_null(w, s, p, v);
     if (w->depth >= JUDGE_MAX_DEPTH) {
@@ -447,12 +463,18 @@ static struct verdict judge_node(struct walk *w, const struct schema *s,
     return out;
 }
 
-void judge(struct field_errors *e, const struct schema *s, const struct field_path *path,
+bool judge(struct field_errors *e, const struct schema *s, const struct field_path *path,
            const struct json *v)
 {
     struct walk w = {.a = e->arena};
     struct verdict all = judge_node(&w, s, path, v);
 
+    if (w.work > JUDGE_MAX_WORK) {
+        field_forbidden(e, path, "it takes more than %d steps to judge it by its schema",
+                        JUDGE_MAX_WORK);
+        return false;
+    }
     vec_each (i, &all.list)
         field_error_add(e, all.list.at[i]);
+    return true;
 }

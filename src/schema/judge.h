@@ -11,7 +11,11 @@
 struct schema;
 
 #define JUDGE_MAX_DEPTH 200
+#define JUDGE_MAX_WORK                                                                         \
+    10000000 /* nodes looked at, of all branches, and what their rules compare */
 
-/* Adds the errors of v below `path` (NULL: it is the root). Two equal errors count once. */
-void judge(struct field_errors *e, const struct schema *s, const struct field_path *path,
+/* Adds the errors of v below `path` (NULL: it is the root). Two equal errors count once. False,
+ * with an error that says so, where it would take more than JUDGE_MAX_WORK: branches of a
+ * schema multiply with the items of a list. */
+bool judge(struct field_errors *e, const struct schema *s, const struct field_path *path,
            const struct json *v);

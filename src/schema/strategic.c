@@ -127,6 +127,28 @@ static bool list_name(struct smp *w, struct str name, struct str directive, stru
     return smp_fail(w, "'%.*s' is no directive", STR_ARG(name));
 }
 
+/* ---- members that go ---- */
+
+#define GONE 255 /* in place of a type, until all of a patch's members were merged */
+
+/* Taking out each at once would move the others each time. */
+static void take_out(struct json_obj *o, struct str name)
+{
+    if (obj_get(o, name))
+        obj_set(o, name, (struct json){.type = GONE});
+}
+
+static void drop_gone(struct json_obj *o)
+{
+    size_t n = 0;
+
+    vec_each (i, &o->members)
+        if (o->members.at[i].value.type != GONE)
+            o->members.at[n++] = o->members.at[i];
+    o->members.len = n;
+    o->names = (struct json_names){0};
+}
+
 /* ---- what a new value leaves behind ---- */
 
 /* *gone where the value as a whole goes: a map that holds `$patch`. */
@@ -531,9 +553,10 @@ static bool retain_keys(struct smp *w, struct json_obj *live, struct json_obj *p
             return smp_fail(w, "%s does not list '%.*s', which the patch sets", SMP_RETAIN_KEYS,
                             STR_ARG(m->name));
     }
-    for (size_t i = live->members.len; i > 0; i--)
-        if (!is_listed(&list, live->members.at[i - 1].name))
-            obj_del(live, live->members.at[i - 1].name);
+    vec_each (i, &live->members)
+        if (!is_listed(&list, live->members.at[i].name))
+            live->members.at[i].value.type = GONE;
+    drop_gone(live);
     return true;
 }
 
@@ -555,7 +578,7 @@ static bool delete_scalars(struct smp *w, struct json_obj *live, const struct js
     if (!list_name(w, m->name, S(SMP_DELETE_LIST), &name))
         return false;
     if (m->value.type == JSON_NULL) {
-        obj_del(live, name);
+        take_out(live, name);
         return true;
     }
     list = obj_get(live, name);
@@ -608,7 +631,7 @@ static bool merge_member(struct smp *w, struct json_obj *o, const struct json_me
         if (w->is_joining)
             obj_set(o, m->name, m->value);
         else
-            obj_del(o, m->name);
+            take_out(o, m->name);
         return true;
     }
     live = obj_get(o, m->name);
@@ -619,7 +642,7 @@ static bool merge_member(struct smp *w, struct json_obj *o, const struct json_me
     if (!gone)
         obj_set(o, m->name, v);
     else
-        obj_del(o, m->name);
+        take_out(o, m->name);
     return true;
 }
 
@@ -653,6 +676,7 @@ bool smp_merge_maps(struct smp *w, const struct schema *s, const struct json *li
     vec_each (i, &p.members)
         if (!merge_member(w, &o, &p.members.at[i], s))
             return false;
+    drop_gone(&o);
     *out = obj_done(&o);
     return true;
 }

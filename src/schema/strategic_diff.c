@@ -253,13 +253,14 @@ static void add_retain_keys(struct diff *d, const struct json *from, const struc
     struct arena *a = d->smp.arena;
     VEC(struct str) names = {0};
     struct json_arr list = arr_in(a);
+    struct json_names in_to = {0};
     bool is_needed = o->members.len > 0;
 
     json_each_member (m, to)
         if (m->value.type != JSON_NULL)
             vec_push_in(a, &names, m->name);
     json_each_member (m, from)
-        is_needed |= m->value.type != JSON_NULL && !json_get(to, m->name);
+        is_needed |= m->value.type != JSON_NULL && !json_find(a, &in_to, to, m->name);
     if (names.len == 0 || !is_needed)
         return;
     vec_sort(&names, cmp_names);
@@ -271,13 +272,15 @@ static void add_retain_keys(struct diff *d, const struct json *from, const struc
 static bool diff_maps(struct diff *d, const struct schema *s, const struct json *from,
                       const struct json *to, bool retains, struct json *out)
 {
-    struct json_obj o = obj_in(d->smp.arena);
+    struct arena *a = d->smp.arena;
+    struct json_names in_from = {0}, in_to = {0};
+    struct json_obj o = obj_in(a);
 
     json_each_member (m, to)
-        if (!diff_member(d, s, m->name, json_get(from, m->name), &m->value, &o))
+        if (!diff_member(d, s, m->name, json_find(a, &in_from, from, m->name), &m->value, &o))
             return false;
     json_each_member (m, from)
-        if (d->deletions && !json_get(to, m->name))
+        if (d->deletions && !json_find(a, &in_to, to, m->name))
             obj_set(&o, m->name, json_of_null());
     if (retains)
         add_retain_keys(d, from, to, &o);
@@ -384,11 +387,12 @@ static int clash_maps(struct smp *w, const struct schema *s, struct json *a,
 {
     const struct json *x = json_getz(a, SMP_PATCH), *y = json_getz(b, SMP_PATCH);
     struct json_obj o = obj_from(w->arena, a);
+    struct json_names in_b = {0};
 
     if ((x || y) && !(x && y && smp_same(x, y)))
         return 1;
     json_each_member (m, a) {
-        const struct json *other = json_get(b, m->name);
+        const struct json *other = json_find(w->arena, &in_b, b, m->name);
         bool is_list = m->value.type == JSON_ARRAY;
         struct smp_field f = {0};
         struct json v = m->value;

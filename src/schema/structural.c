@@ -249,54 +249,25 @@ const struct json *structural_coerce(struct arena *a, const struct schema *s,
 /* ---- list types ---- */
 
 /* The key of an item: absent, null and a value are three different things. */
-static struct str item_key(struct arena *a, const struct schema *s, const struct json *item)
+static const struct json *item_key(struct arena *a, const struct schema *s,
+                                   const struct json *item)
 {
     struct json_arr key = arr_in(a);
 
     if (s->list_type == LIST_SET)
-        return json_text(a, item);
+        return item;
     for (size_t i = 0; i < s->n_keys; i++) {
         const struct json *v = json_get(item, s->keys[i]);
         arr_add(&key, json_of_bool(v != NULL));
         arr_add(&key, v ? *v : json_of_null());
     }
-    struct json v = arr_done(&key);
-    return json_text(a, &v);
-}
-
-/* Members in one order, so that equal objects have equal texts. */
-static const struct json *sorted_copy(struct arena *a, const struct json *v)
-{
-    if (v->type == JSON_ARRAY) {
-        struct json *items = arena_raw(a, size_mul(v->len + 1u, sizeof(*items)), 8);
-        for (size_t i = 0; i < v->len; i++)
-            items[i] = *sorted_copy(a, &v->items[i]);
-        return json_new(a, (struct json){.type = JSON_ARRAY, .len = v->len, .items = items});
-    }
-    if (v->type == JSON_DOUBLE && v->d == (double)(int64_t)v->d && v->d > -9e15 && v->d < 9e15)
-        return json_new(a, json_of_i64((int64_t)v->d));
-    if (v->type != JSON_OBJECT)
-        return v;
-    VEC(struct str) names = {0};
-    struct json_obj out = obj_in(a);
-    json_each_member (m, v)
-        vec_push_in(a, &names, m->name);
-    for (size_t i = 1; i < names.len; i++)
-        for (size_t k = i; k && str_cmp(names.at[k - 1], names.at[k]) > 0; k--) {
-            struct str t = names.at[k];
-            names.at[k] = names.at[k - 1];
-            names.at[k - 1] = t;
-        }
-    vec_each (i, &names)
-        obj_add(&out, names.at[i], *sorted_copy(a, json_get(v, names.at[i])));
-    return json_new(a, obj_done(&out));
+    return json_new(a, arr_done(&key));
 }
 
 static void check_unique(struct field_errors *e, const struct schema *s,
                          const struct field_path *p, const struct json *v)
 {
-    scoped(arena_fini) struct arena a = arena_sized(4096);
-    MAP(uint8_t) seen = {0};
+    struct json_set seen = {.arena = e->arena}, told = {.arena = e->arena};
 
     for (size_t i = 0; s->list_type == LIST_MAP && i < v->len; i++) {
         struct field_path child = field_item(p, i);
@@ -307,12 +278,10 @@ static void check_unique(struct field_errors *e, const struct schema *s,
     }
     for (size_t i = 0; i < v->len; i++) {
         struct field_path child = field_item(p, i);
-        uint8_t *n = map_put(&seen, item_key(&a, s, sorted_copy(&a, &v->items[i])));
-        if (*n == 1)
+        const struct json *key = item_key(e->arena, s, &v->items[i]);
+        if (json_set_put(&seen, key) && !json_set_put(&told, key))
             field_duplicate(e, &child, &v->items[i]);
-        *n = (uint8_t)MIN(*n + 1, 2);
     }
-    map_fini(&seen);
 }
 
 void structural_check_lists(struct field_errors *e, const struct schema *s,

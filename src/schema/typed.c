@@ -188,28 +188,47 @@ int typed_items(struct walk *w, const struct schema *s, const struct json *v,
     return 0;
 }
 
-size_t typed_items_find(const struct items *x, const struct element *e, uint32_t *count)
+/* The first place in the order whose element is not below e, or, with `past`, is above it. */
+static uint32_t place_of(const struct items *x, const struct element *e, bool past)
 {
-    size_t first = STR_NONE, from = 0, to = x->n;
+    uint32_t from = 0, to = x->n;
 
-    *count = 0;
-    if (!x->order) {
-        for (uint32_t i = 0; i < x->n; i++)
-            if (element_cmp(&x->e[i], e) == 0 && (*count)++ == 0)
-                first = i;
-        return first;
-    }
     while (from < to) {
-        size_t mid = (from + to) / 2;
-        if (element_cmp(&x->e[x->order[mid]], e) < 0)
+        uint32_t mid = from + (to - from) / 2;
+        if (element_cmp(&x->e[x->order[mid]], e) < past)
             from = mid + 1;
         else
             to = mid;
     }
-    for (; from < x->n && element_cmp(&x->e[x->order[from]], e) == 0; from++)
-        if ((*count)++ == 0)
-            first = x->order[from]; /* the sort is stable */
+    return from;
+}
+
+size_t typed_items_find(const struct items *x, const struct element *e, uint32_t *count)
+{
+    size_t first = STR_NONE;
+
+    *count = 0;
+    if (x->order) {
+        uint32_t from = place_of(x, e, false);
+        if (from == x->n || element_cmp(&x->e[x->order[from]], e) != 0)
+            return STR_NONE;
+        *count = place_of(x, e, true) - from;
+        return x->order[from]; /* the sort is stable */
+    }
+    for (uint32_t i = 0; i < x->n; i++)
+        if (element_cmp(&x->e[i], e) == 0 && (*count)++ == 0)
+            first = i;
     return first;
+}
+
+size_t typed_items_next(const struct items *x, const struct element *e, size_t k)
+{
+    if (x->order)
+        return x->order[place_of(x, e, false) + k];
+    for (uint32_t i = 0; i < x->n; i++)
+        if (element_cmp(&x->e[i], e) == 0 && k-- == 0)
+            return i;
+    return STR_NONE;
 }
 
 /* ---- validation ---- */

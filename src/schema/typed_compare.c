@@ -97,20 +97,14 @@ static int compare_maps(struct walk *w, const struct schema *s, const struct jso
 
 /* ---- lists ---- */
 
-/* Do the items with the element have the same values in the same order on both sides? */
-static bool same_items(const struct items *l, const struct items *r, const struct element *e)
+/* Do the n items with the element have the same values in the same order on both sides? */
+static bool same_items(const struct items *l, const struct items *r, const struct element *e,
+                       uint32_t n)
 {
-    uint32_t j = 0;
-
-    for (uint32_t i = 0; i < l->n; i++) {
-        if (element_cmp(&l->e[i], e) != 0)
-            continue;
-        while (j < r->n && element_cmp(&r->e[j], e) != 0)
-            j++;
-        if (j == r->n || !json_eq(&l->list->items[i], &r->list->items[j]))
+    for (uint32_t k = 0; k < n; k++)
+        if (!json_eq(&l->list->items[typed_items_next(l, e, k)],
+                     &r->list->items[typed_items_next(r, e, k)]))
             return false;
-        j++;
-    }
     return true;
 }
 
@@ -127,7 +121,7 @@ static int compare_items(struct walk *w, const struct schema *s, const struct it
     struct change c = {0};
 
     if (n_l > 1 && n_r > 1) {
-        if (n_l != n_r || !same_items(l, r, e))
+        if (n_l != n_r || !same_items(l, r, e, n_l))
             note_self(w, levels, e, MODIFIED);
         return 0;
     }

@@ -68,3 +68,5 @@ int typed_items(struct walk *w, const struct schema *s, const struct json *v,
                 const struct typed_at *at, struct items *out);
 /* The first item with the element, or STR_NONE; *count is how many have it. */
 size_t typed_items_find(const struct items *x, const struct element *e, uint32_t *count);
+/* The k-th of those, which are at least so many. */
+size_t typed_items_next(const struct items *x, const struct element *e, size_t k);

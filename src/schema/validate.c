@@ -260,14 +260,15 @@ static void check_object(struct check *c, const struct schema *s, const struct f
             if (!json_get(v, s->rules->required[i]))
                 field_required(c->e, &child, "%s", "");
         }
-    if (!s->value)
-        return;
-    json_each_member (m, v) {
+    struct json_names in_old = {0};
+    for (uint32_t i = 0; s->value && i < v->len; i++) {
+        const struct json_member *m = &v->members[i];
         if (schema_field(s, m->name))
             continue;
         struct field_path child =
             c->is_custom ? field_child(p, m->name) : field_key(p, m->name);
-        check_node(c, s->value, &child, &m->value, json_get(old, m->name));
+        check_node(c, s->value, &child, &m->value,
+                   json_find(c->e->arena, &in_old, old, m->name));
     }
 }
 
@@ -321,21 +322,69 @@ static void check_unique(struct check *c, const struct schema *s, const struct f
     map_fini(&seen);
 }
 
-static const struct json *old_item(const struct schema *s, const struct json *old, size_t i,
-                                   const struct json *item)
+/* Where the items of the old list stand, by the text of their keys; made at the first item that
+ * is not in its old place. */
+struct old_items {
+    const struct schema *s;
+    const struct json *old;
+    struct arena *a;
+    MAP(const struct json *) by_key;
+    bool is_made;
+};
+
+static void old_items_fini(struct old_items *o)
 {
-    if (s->list_type == LIST_MAP) {
-        json_each (k, old) {
-            bool is_same = true;
-            for (size_t n = 0; n < s->n_keys && is_same; n++)
-                is_same =
-                    json_eq(json_get(json_at(old, k), s->keys[n]), json_get(item, s->keys[n]));
-            if (is_same)
-                return json_at(old, k);
-        }
-        return NULL;
+    map_fini(&o->by_key);
+}
+
+static bool has_key_of(const struct schema *s, const struct json *x, const struct json *item)
+{
+    for (size_t n = 0; n < s->n_keys; n++)
+        if (!json_eq(json_get(x, s->keys[n]), json_get(item, s->keys[n])))
+            return false;
+    return true;
+}
+
+static struct str key_text(struct arena *a, const struct schema *s, const struct json *item)
+{
+    struct json_obj key = obj_in(a);
+
+    for (size_t n = 0; n < s->n_keys; n++) {
+        const struct json *v = json_get(item, s->keys[n]);
+        if (v)
+            obj_add(&key, s->keys[n], *v);
     }
-    return json_at(old, i);
+    struct json v = obj_done(&key);
+    return json_text(a, &v);
+}
+
+static const struct json *old_item(struct old_items *o, size_t i, const struct json *item)
+{
+    const struct json *same = json_at(o->old, i);
+
+    if (!json_len(o->old) || o->s->list_type != LIST_MAP ||
+        (same && has_key_of(o->s, same, item)))
+        return same;
+    if (!o->is_made)
+        json_each (k, o->old) {
+            const struct json **first =
+                map_put(&o->by_key, key_text(o->a, o->s, json_at(o->old, k)));
+            *first = *first ? *first : json_at(o->old, k);
+        }
+    o->is_made = true;
+    const struct json **found = map_get(&o->by_key, key_text(o->a, o->s, item));
+    return found ? *found : NULL;
+}
+
+static void check_items(struct check *c, const struct schema *s, const struct field_path *p,
+                        const struct json *v, const struct json *old)
+{
+    scoped(old_items_fini) struct old_items was = {.s = s, .old = old, .a = c->e->arena};
+
+    for (size_t i = 0; i < v->len; i++) {
+        struct field_path child = field_item(p, i);
+        check_node(c, s->item, &child, &v->items[i], old_item(&was, i, &v->items[i]));
+    }
 }
 
 static void check_node(struct check *c, const struct schema *s, const struct field_path *p,
@@ -359,10 +408,7 @@ static void check_node(struct check *c, const struct schema *s, const struct fie
         check_object(c, s, p, v, old);
     call_check(c, s->check, false, p, v, old);
     if (v->type == JSON_ARRAY && s->item) {
-        for (size_t i = 0; i < v->len; i++) {
-            struct field_path child = field_item(p, i);
-            check_node(c, s->item, &child, &v->items[i], old_item(s, old, i, &v->items[i]));
-        }
+        check_items(c, s, p, v, old);
         /* Built-in kinds take lists that repeat a key (env does); where they must not, a check
          * says so. */
         if (c->is_custom && (s->list_type == LIST_SET || s->list_type == LIST_MAP))
