@@ -641,6 +641,7 @@ static void check_schema_is_there(struct crd *c, const struct field_path *versio
 
 static void check_versions(struct crd *c)
 {
+    struct json_set names = {.arena = c->e->arena};
     size_t n_storage = 0;
     bool is_unique = true;
 
@@ -648,8 +649,7 @@ static void check_versions(struct crd *c)
         const struct json *version = json_at(c->versions, i);
         struct field_path at = field_item(&c->versions_at, i);
         struct field_path name_at = field_child(&at, S("name"));
-        for (size_t k = 0; k < i && is_unique; k++)
-            is_unique = !str_eq(text(json_at(c->versions, k), "name"), text(version, "name"));
+        is_unique &= !json_set_put(&names, json_getz(version, "name"));
         n_storage += flag(version, "storage");
         check_label(c, &name_at, json_getz(version, "name"), false);
         check_schema_is_there(c, &at, version);

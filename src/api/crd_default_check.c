@@ -21,7 +21,7 @@ struct step {
 
 struct walk {
     struct field_errors *e;
-    bool must_be_pruned;
+    bool must_be_pruned, is_over; /* too much work: no more defaults are judged */
 };
 
 /* What surrounds a node: the resource, the steps from there, and whether they lead into its
@@ -67,7 +67,7 @@ static void judge_default(struct walk *w, const struct field_path *at, const str
     struct field_errors own = field_errors_in(w->e->arena);
     struct str nowhere = field_path_text(w->e->arena, NULL);
 
-    judge(&own, s, at, s->def);
+    w->is_over = !judge(&own, s, at, s->def);
     vec_each (i, &own.list)
         if (str_eq(own.list.at[i].path, nowhere))
             own.list.at[i].path = field_path_text(w->e->arena, at);
@@ -127,6 +127,8 @@ static void check_node(struct walk *w, const struct field_path *at, const struct
     struct field_path items_at = field_child(at, S("items"));
     struct field_path members_at = field_child(at, S("properties"));
 
+    if (w->is_over)
+        return;
     if (s->embedded)
         place = (struct place){.resource = s};
     bool is_resource = s == place.resource;

@@ -248,10 +248,13 @@ static void check_keys(struct walk *w, const struct field_path *at, const struct
     struct field_path items_at = field_child(at, S("items"));
     struct field_path members_at = field_child(&items_at, S("properties"));
     struct field_path keys_at = field_child(at, S("x-kubernetes-list-map-keys"));
+    struct json_names in_properties = {0};
+    struct json_set seen = {.arena = w->e->arena};
 
     json_each (i, keys) {
         struct str key = json_str(json_at(keys, i));
-        const struct json *member = json_get(json_getz(item, "properties"), key);
+        const struct json *member =
+            json_find(w->e->arena, &in_properties, json_getz(item, "properties"), key);
         struct field_path member_at = field_key(&members_at, key);
         struct field_path type_at = field_child(&member_at, S("type"));
         struct str type = text(member, "type");
@@ -261,11 +264,8 @@ static void check_keys(struct walk *w, const struct field_path *at, const struct
             field_invalid(w->e, &type_at, json_getz(member, "type"),
                           "must be a scalar type if parent array's x-kubernetes-list-type is "
                           "map");
-        for (size_t k = 0; k < i; k++)
-            if (str_eq(json_str(json_at(keys, k)), key)) {
-                field_invalid(w->e, &keys_at, keys, "must not contain duplicate entries");
-                break;
-            }
+        if (json_set_put(&seen, json_at(keys, i)))
+            field_invalid(w->e, &keys_at, keys, "must not contain duplicate entries");
     }
 }
 

@@ -335,7 +335,7 @@ static void check_device_status(struct field_errors *e, const struct field_path 
                 field_duplicate(e, &item, one);
                 break;
             }
-        json_each (k, results)
+        for (size_t k = 0; k < MIN(json_len(results), (size_t)LIST_MAX); k++)
             is_known |= is_same_device(json_at(results, k), one);
         if (!is_known)
             field_invalid(e, &item, one, "must be an allocated device in the claim");

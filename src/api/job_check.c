@@ -103,6 +103,7 @@ static bool has_container(const struct json *pod_spec, struct str list_name, str
 static void check_codes(struct field_errors *e, const struct field_path *at,
                         const struct json *codes, bool is_in)
 {
+    struct json_set seen = {.arena = e->arena};
     bool is_falling = false;
 
     if (!json_len(codes))
@@ -110,12 +111,9 @@ static void check_codes(struct field_errors *e, const struct field_path *at,
     json_each (i, codes) {
         struct field_path item = field_item(at, i);
         const struct json *code = json_at(codes, i);
-        bool is_repeated = false;
-        for (size_t k = 0; k < i && !is_repeated; k++)
-            is_repeated = json_eq(json_at(codes, k), code);
         if (is_in && json_i64(code, 1) == 0)
             field_invalid(e, &item, code, "must not be 0 for the In operator");
-        if (is_repeated)
+        if (json_set_put(&seen, code))
             field_duplicate(e, &item, code);
         if (i && json_i64(json_at(codes, i - 1), 0) > json_i64(code, 0))
             is_falling = true;

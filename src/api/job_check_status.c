@@ -66,27 +66,18 @@ static void bad(const struct look *l, struct str name, const char *why)
 
 /* ---- always ---- */
 
-static void check_uids(const struct look *l, struct str name, size_t skip)
+static void check_uids(const struct look *l, struct str name, struct json_set *seen)
 {
-    static const struct str lists[] = {S_INIT("succeeded"), S_INIT("failed")};
     struct field_path uncounted_at = field_child(&l->at, S("uncountedTerminatedPods"));
     struct field_path at = field_child(&uncounted_at, name);
-    const struct json *all = json_getz(l->now, "uncountedTerminatedPods");
-    const struct json *list = json_get(all, name);
+    const struct json *list = json_get(json_getz(l->now, "uncountedTerminatedPods"), name);
 
     json_each (i, list) {
         struct field_path item = field_item(&at, i);
         const struct json *uid = json_at(list, i);
-        bool is_repeated = false;
-        for (size_t k = 0; k < countof(lists) && k <= skip; k++) {
-            const struct json *other = json_get(all, lists[k]);
-            size_t n = k == skip ? i : json_len(other);
-            for (size_t j = 0; j < n; j++)
-                is_repeated |= json_eq(json_at(other, j), uid);
-        }
         if (!json_str(uid).len)
             field_invalid(l->e, &item, uid, "must not be empty");
-        else if (is_repeated)
+        else if (json_set_put(seen, uid))
             field_duplicate(l->e, &item, uid);
     }
 }
@@ -286,8 +277,9 @@ void job_check_status(struct field_errors *e, uint32_t options, const struct jso
 
     l.conditions_at = field_child(&l.at, S("conditions"));
     l.is_indexed = str_eqz(json_str(json_getz(spec, "completionMode")), "Indexed");
-    check_uids(&l, S("succeeded"), 0);
-    check_uids(&l, S("failed"), 1);
+    struct json_set uids = {.arena = e->arena};
+    check_uids(&l, S("succeeded"), &uids);
+    check_uids(&l, S("failed"), &uids);
     if (options & JOB_CHECK_START_TIME)
         check_start(&l);
     if (options & JOB_CHECK_TRANSITIONS) {

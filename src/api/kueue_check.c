@@ -422,6 +422,7 @@ static void check_taints(struct field_errors *e, const struct field_path *spec_a
                          const struct json *taints)
 {
     struct field_path at = field_child(spec_at, S("nodeTaints"));
+    struct json_set seen = {.arena = e->arena};
 
     json_each (i, taints) {
         const struct json *taint = json_at(taints, i);
@@ -434,14 +435,12 @@ static void check_taints(struct field_errors *e, const struct field_path *spec_a
         for (size_t k = 0; k < faults.n; k++)
             field_invalid(e, &value_at, json_getz(taint, "value"), "%.*s",
                           STR_ARG(name_fault(e->arena, &faults, k)));
-        for (size_t k = 0; k < i; k++) {
-            const struct json *other = json_at(taints, k);
-            if (json_eq(json_getz(other, "key"), json_getz(taint, "key")) &&
-                json_eq(json_getz(other, "effect"), json_getz(taint, "effect"))) {
-                field_duplicate(e, &item, taint);
-                break;
-            }
-        }
+        struct json_obj key = obj_in(e->arena);
+        json_each_member (m, taint)
+            if (str_eqz(m->name, "key") || str_eqz(m->name, "effect"))
+                obj_add(&key, m->name, m->value);
+        if (json_set_put(&seen, json_new(e->arena, obj_done(&key))))
+            field_duplicate(e, &item, taint);
     }
 }
 

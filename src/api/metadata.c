@@ -156,10 +156,13 @@ static void check_finalizers_update(struct field_errors *e, const struct field_p
                                     const struct json *list, const struct json *old)
 {
     struct buf added = buf_in(e->arena, 64);
+    struct json_set was = {.arena = e->arena};
 
+    json_each (i, old)
+        json_set_put(&was, json_at(old, i));
     json_each (i, list) {
         struct str one = json_str(json_at(list, i));
-        if (!list_has(old, one))
+        if (!json_set_has(&was, json_at(list, i)))
             buf_printf(&added, "%s\"%.*s\"", added.len ? ", " : "", STR_ARG(one));
     }
     if (added.len)
@@ -219,13 +222,11 @@ void owner_references_check(struct field_errors *e, const struct field_path *at,
 const struct json *owner_references_dedup(struct arena *a, const struct json *refs,
                                           struct str *duplicate)
 {
+    struct json_set seen = {.arena = a};
     struct json_arr kept = arr_in(a);
 
     json_each (i, refs) {
-        bool is_again = false;
-        for (size_t k = 0; k < kept.items.len && !is_again; k++)
-            is_again = json_eq(&kept.items.at[k], json_at(refs, i));
-        if (!is_again)
+        if (!json_set_put(&seen, json_at(refs, i)))
             arr_add(&kept, *json_at(refs, i));
         else if (duplicate)
             *duplicate = text_of(json_at(refs, i), "uid");
@@ -430,16 +431,14 @@ static void check_condition(struct field_errors *e, const struct field_path *at,
 void conditions_check(struct field_errors *e, const struct field_path *at,
                       const struct json *list)
 {
+    struct json_set types = {.arena = e->arena};
+
     json_each (i, list) {
         struct field_path item = field_item(at, i);
-        struct str type = text_of(json_at(list, i), "type");
-        size_t k = 0;
-        while (k < i && !str_eq(text_of(json_at(list, k), "type"), type))
-            k++;
-        if (k < i) {
-            struct json bad = json_of_str(type);
-            field_duplicate(e, &item, &bad);
-        }
+        const struct json *type =
+            json_new(e->arena, json_of_str(text_of(json_at(list, i), "type")));
+        if (json_set_put(&types, type))
+            field_duplicate(e, &item, type);
         check_condition(e, &item, json_at(list, i));
     }
 }

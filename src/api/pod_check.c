@@ -15,13 +15,14 @@ static bool is_in_status(const struct field_path *p)
     return p && str_eqz(p->name, "status");
 }
 
-static bool is_named(const struct json *list, struct str name)
+/* The names of a list's items. */
+static struct json_set names_of(struct arena *a, const struct json *list)
 {
-    json_each (i, list) {
-        if (str_eq(json_str(json_getz(json_at(list, i), "name")), name))
-            return true;
-    }
-    return false;
+    struct json_set names = {.arena = a};
+
+    json_each (i, list)
+        json_set_put(&names, json_getz(json_at(list, i), "name"));
+    return names;
 }
 
 /* ---- amounts ---- */
@@ -53,13 +54,14 @@ void resource_requirements_check(const struct schema_at *at)
     struct field_path requests_at = field_child(at->path, S("requests"));
     const struct json *limits = json_getz(at->v, "limits");
     const struct json *requests = json_getz(at->v, "requests");
+    struct json_names in_limits = {0};
 
     if (is_in_status(at->path))
         return;
     amounts_check(at->errors, &limits_at, limits);
     amounts_check(at->errors, &requests_at, requests);
     json_each_member (m, requests) {
-        const struct json *limit = json_get(limits, m->name);
+        const struct json *limit = json_find(at->errors->arena, &in_limits, limits, m->name);
         struct quantity q, most;
         if (str_eq(json_str(&m->value), json_str(limit)))
             continue; /* as mostly */
@@ -213,8 +215,9 @@ void node_selector_requirement_check(const struct schema_at *at)
 /* ---- a pod's spec ---- */
 
 static void check_mounts(const struct schema_at *at, const struct field_path *container_at,
-                         const struct json *container)
+                         const struct json *container, const struct json_set *volumes)
 {
+    struct json_set paths = {.arena = at->errors->arena};
     struct field_path list_at = field_child(container_at, S("volumeMounts"));
     const struct json *list = json_getz(container, "volumeMounts");
 
@@ -224,35 +227,28 @@ static void check_mounts(const struct schema_at *at, const struct field_path *co
         struct field_path item = field_item(&list_at, i);
         struct field_path name_at = field_child(&item, S("name"));
         struct field_path path_at = field_child(&item, S("mountPath"));
-        if (json_str(name).len && !is_named(json_getz(at->v, "volumes"), json_str(name)))
+        if (json_str(name).len && !json_set_has(volumes, name))
             field_not_found(at->errors, &name_at, name);
-        for (size_t k = 0; k < i; k++) {
-            if (json_eq(json_getz(json_at(list, k), "mountPath"), path)) {
-                field_invalid(at->errors, &path_at, path, "must be unique");
-                break;
-            }
-        }
+        if (json_set_put(&paths, path))
+            field_invalid(at->errors, &path_at, path, "must be unique");
     }
 }
 
 static void check_claims(const struct schema_at *at, const struct field_path *container_at,
-                         const struct json *container)
+                         const struct json *container, const struct json_set *claims)
 {
+    struct json_set seen = {.arena = at->errors->arena};
     struct field_path resources_at = field_child(container_at, S("resources"));
     struct field_path list_at = field_child(&resources_at, S("claims"));
     const struct json *list = json_path(container, "resources", "claims", NULL);
 
     json_each (i, list) {
         struct field_path item = field_item(&list_at, i);
-        struct str name = json_str(json_getz(json_at(list, i), "name"));
-        if (name.len && !is_named(json_getz(at->v, "resourceClaims"), name))
+        const struct json *name = json_getz(json_at(list, i), "name");
+        if (json_str(name).len && !json_set_has(claims, name))
             field_not_found(at->errors, &item, json_at(list, i));
-        for (size_t k = 0; k < i; k++) {
-            if (json_eq(json_at(list, k), json_at(list, i))) {
-                field_duplicate(at->errors, &item, json_at(list, i));
-                break;
-            }
-        }
+        if (json_set_put(&seen, json_at(list, i)))
+            field_duplicate(at->errors, &item, json_at(list, i));
     }
 }
 
@@ -262,15 +258,13 @@ static void check_names(const struct schema_at *at, struct str list_name,
 {
     struct field_path list_at = field_child(at->path, list_name);
     const struct json *list = json_get(at->v, list_name);
+    struct json_set taken = names_of(at->errors->arena, before);
 
     json_each (i, list) {
         const struct json *name = json_getz(json_at(list, i), "name");
         struct field_path item = field_item(&list_at, i);
         struct field_path name_at = field_child(&item, S("name"));
-        bool is_taken = json_str(name).len && is_named(before, json_str(name));
-        for (size_t k = 0; k < i && json_str(name).len; k++)
-            is_taken |= json_eq(json_getz(json_at(list, k), "name"), name);
-        if (is_taken)
+        if (json_str(name).len && json_set_put(&taken, name))
             field_duplicate(at->errors, &name_at, name);
     }
 }
@@ -278,6 +272,9 @@ static void check_names(const struct schema_at *at, struct str list_name,
 void pod_spec_check(const struct schema_at *at)
 {
     static const struct str lists[] = {S_INIT("initContainers"), S_INIT("containers")};
+    struct arena *a = at->errors->arena;
+    struct json_set volumes = names_of(a, json_getz(at->v, "volumes"));
+    struct json_set claims = names_of(a, json_getz(at->v, "resourceClaims"));
 
     check_names(at, S("volumes"), NULL);
     check_names(at, S("containers"), NULL);
@@ -289,8 +286,8 @@ void pod_spec_check(const struct schema_at *at)
         const struct json *list = json_get(at->v, lists[l]);
         json_each (i, list) {
             struct field_path item = field_item(&list_at, i);
-            check_mounts(at, &item, json_at(list, i));
-            check_claims(at, &item, json_at(list, i));
+            check_mounts(at, &item, json_at(list, i), &volumes);
+            check_claims(at, &item, json_at(list, i), &claims);
         }
     }
 }
@@ -321,14 +318,15 @@ static void check_tolerations(struct field_errors *e, const struct field_path *s
     const struct json *list = json_getz(spec, "tolerations"),
                       *was = json_getz(old, "tolerations");
 
+    struct json_set there = {.arena = e->arena};
+
+    json_each (i, list)
+        json_set_put(&there,
+                     json_without(e->arena, json_at(list, i), "tolerationSeconds", NULL));
     json_each (i, was) {
-        bool is_there = false;
-        json_each (k, list) {
-            const struct json *same = json_with_as(e->arena, json_at(list, k), json_at(was, i),
-                                                   S("tolerationSeconds"));
-            is_there |= json_eq(same, json_at(was, i));
-        }
-        if (!is_there) {
+        const struct json *v =
+            json_without(e->arena, json_at(was, i), "tolerationSeconds", NULL);
+        if (!json_set_has(&there, v)) {
             field_forbidden(e, &at,
                             "existing toleration can not be modified except its "
                             "tolerationSeconds");
@@ -342,16 +340,17 @@ static void check_gates(struct field_errors *e, const struct field_path *spec_at
 {
     struct field_path at = field_child(spec_at, S("schedulingGates"));
     const struct json *list = json_getz(spec, "schedulingGates");
+    struct json_set was = names_of(e->arena, json_getz(old, "schedulingGates"));
 
     json_each (i, list) {
         struct field_path item = field_item(&at, i);
         struct field_path name_at = field_child(&item, S("name"));
-        struct str name = json_str(json_getz(json_at(list, i), "name"));
-        if (!is_named(json_getz(old, "schedulingGates"), name))
+        const struct json *name = json_getz(json_at(list, i), "name");
+        if (!json_set_has(&was, name))
             field_forbidden(e, &name_at,
                             "only deletion is allowed, but found new scheduling gate "
                             "'%.*s'",
-                            STR_ARG(name));
+                            STR_ARG(json_str(name)));
     }
 }
 
