@@ -84,9 +84,32 @@ test_expect_success 'too large: bodies, objects, nesting, aliases' '
 	head -c 4000000 /dev/zero | tr "\\0" a >big && ask -H "$json" --data-binary @big $x$maps && refused 413 "limit is 3145728" &&
 	{ printf "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"x\"},\"data\":{\"a\":\""; head -c 1100000 big; printf "\"}}"; } >bad &&
 	ask -H "$json" --data-binary @bad $x$maps && refused 422 "may not be more than 1048576 bytes" &&
-	{ head -c 100000 big | tr a "["; } >bad && ask -H "$json" --data-binary @bad $x$maps && refused 413 "nested deeper than the limit" &&
+	{ head -c 100000 big | tr a "["; } >bad && ask -H "$json" --data-binary @bad $x$maps && refused 400 "nested deeper than the limit" &&
 	{ echo "a: &a [x,x,x,x,x,x,x,x]"; for i in b:a c:b d:c e:d f:e g:f h:g; do t=*${i#*:}; echo "${i%:*}: &${i%:*} [$t,$t,$t,$t,$t,$t,$t,$t,$t]"; done; } >bad.yaml &&
-	ask -H "Content-Type: application/yaml" --data-binary @bad.yaml $x$maps && refused 413 "excessive aliasing"
+	ask -H "Content-Type: application/yaml" --data-binary @bad.yaml $x$maps && refused 400 "excessive aliasing"
+'
+# many N ITEM - N times the item, with commas between
+many() {
+	yes "$2" | head -n "$1" | paste -sd, -
+}
+test_expect_success 'lists without end: refused before they are given defaults' '
+	pod="{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"x\"},\"spec\":{\"containers\":[" &&
+	{ echo "$pod"; many 1000000 "{}"; echo "]}}"; } >bad && ask -H "$json" --data-binary @bad $x/api/v1/namespaces/default/pods && refused 413 "limit is 250000 values" &&
+	{ echo "$pod"; many 20000 "{\"name\":\"x\"}"; echo "]}}"; } >bad && ask -H "$json" --data-binary @bad $x/api/v1/namespaces/default/pods && refused 422 "more\]" &&
+	{ job x "\"selector\":{\"matchLabels\":{}}," | sed "s/\"command\":.*//"; echo "\"args\":["; many 1000000 0; echo "]}]}}}}"; } >bad && ask -H "$json" --data-binary @bad $x$jobs && refused 413 "limit is 250000 values" &&
+	{ echo "{\"kind\":\"Job\",\"apiVersion\":\"batch/v1\",\"metadata\":{\"name\":\"x\",\"ownerReferences\":["; many 20000 "{\"apiVersion\":\"v1\",\"kind\":\"a\",\"name\":\"b\",\"uid\":\"c\",\"controller\":true}"; echo "]}}"; } >bad && ask -H "$json" --data-binary @bad $x$jobs && refused 422 "spec.template.spec.containers: Required value"
+'
+test_expect_success 'objects that the store would not take: 413' '
+	{ job x | sed "s/\"command\".*//"; echo "\"args\":["; for i in $(seq 18); do test $i = 1 || echo ,; echo "\"$(head -c 90000 big)\""; done; echo "]}]}}}}"; } >bad &&
+	ask -H "$json" --data-binary @bad $x$jobs && refused 413 "request is too large"
+'
+test_expect_success 'patches that make an object grow: 413, 422' '
+	{ echo "["; many 10001 "{\"op\":\"test\",\"path\":\"/kind\",\"value\":\"Job\"}"; echo "]"; } >bad &&
+	ask -X PATCH -H "Content-Type: application/json-patch+json" --data-binary @bad $x$jobs/kept && refused 413 "the limit is 10000" &&
+	{ echo "[{\"op\":\"add\",\"path\":\"/metadata/annotations\",\"value\":{\"a/b\":\"$(head -c 100000 big)\"}},"; many 40 "{\"op\":\"copy\",\"from\":\"/metadata/annotations\",\"path\":\"/metadata/annotations/x\"}"; echo "]"; } >bad &&
+	ask -X PATCH -H "Content-Type: application/json-patch+json" --data-binary @bad $x$jobs/kept && refused 422 "copies of the patch add more than" &&
+	{ echo "[{\"op\":\"add\",\"path\":\"/spec/template/spec/containers/0/args\",\"value\":[]},"; many 9999 "{\"op\":\"add\",\"path\":\"/spec/template/spec/containers/0/args/0\",\"value\":{}}"; echo "]"; } >bad &&
+	ask -X PATCH -H "Content-Type: application/json-patch+json" --data-binary @bad $x$jobs/kept && test "$(cat code)" = 400
 '
 test_expect_success 'wrong words behind the question mark: 400, 422' '
 	ask "$x$jobs?limit=x" && refused 400 "limit" &&

@@ -40,7 +40,7 @@ static bool spend(struct work *w, size_t steps)
     w->steps += steps;
     if (w->steps <= JSON_PATCH_MAX_WORK)
         return true;
-    err_set(w->err, ERR_LIMIT, "the patch needs more than %d steps", JSON_PATCH_MAX_WORK);
+    err_set(w->err, ERR_INVALID, "the patch needs more than %d steps", JSON_PATCH_MAX_WORK);
     return false;
 }
 
@@ -176,7 +176,7 @@ static bool fits(struct work *w, const struct json *v, size_t left)
     if (v->type != JSON_OBJECT && v->type != JSON_ARRAY)
         return true;
     if (left == 0) {
-        err_set(w->err, ERR_LIMIT, "the result would be nested deeper than %d", JSON_MAX_DEPTH);
+        err_set(w->err, ERR_INVALID, "the result would be nested deeper than %d", JSON_MAX_DEPTH);
         return false;
     }
     if (!spend(w, v->len))
@@ -316,7 +316,7 @@ static bool op_copy(struct work *w, const struct op *op)
         return fail(w, "the path does not exist");
     weigh(w, v);
     if (w->copied > JSON_PATCH_MAX_COPIED) {
-        err_set(w->err, ERR_LIMIT, "copies of the patch add more than %zu bytes",
+        err_set(w->err, ERR_INVALID, "copies of the patch add more than %zu bytes",
                 JSON_PATCH_MAX_COPIED);
         return false;
     }

@@ -18,13 +18,6 @@ static const struct str custom_patch_types[] = {S_INIT("application/json-patch+j
                                                 S_INIT("application/merge-patch+json"),
                                                 S_INIT("application/apply-patch+yaml")};
 
-static int fail_decode(struct request *r, const struct err *err)
-{
-    if (err->code == ERR_LIMIT)
-        return fail_err(r, err);
-    return fail_bad_request(r, "%s", err->text);
-}
-
 /* ---- protobuf ---- */
 
 static const struct kind *kind_in_body(struct request *r, struct str api_version,
@@ -69,7 +62,7 @@ static const struct json *from_protobuf(struct request *r, struct err *err)
 
 /* ---- any ---- */
 
-static const struct json *body_parse(struct request *r, struct str type, struct err *err)
+static const struct json *parse_as(struct request *r, struct str type, struct err *err)
 {
     if (str_eqz(type, PROTOBUF_TYPE) || (!type.len && protobuf_is(r->body_text)))
         return from_protobuf(r, err);
@@ -80,6 +73,23 @@ static const struct json *body_parse(struct request *r, struct str type, struct 
             return yaml_parse_one(r->arena, r->body_text, &r->dups, err);
     }
     return json_parse(r->arena, r->body_text, &r->dups, err);
+}
+
+/* NULL after the failure was answered: 400 also where it is nested too deep. */
+static const struct json *body_parse(struct request *r, struct str type)
+{
+    struct err err = {0};
+    const struct json *v = parse_as(r, type, &err);
+
+    if (!v) {
+        fail_bad_request(r, "%s", err.text);
+    } else if (json_count(v, BODY_MAX_VALUES) > BODY_MAX_VALUES) {
+        err_set(&err, ERR_LIMIT, "Request entity too large: limit is %d values",
+                BODY_MAX_VALUES);
+        fail_err(r, &err);
+        v = NULL;
+    }
+    return v;
 }
 
 /* apiVersion and kind of a body must be those of the path. Subresources may take another kind.
@@ -121,10 +131,7 @@ static const struct json *read_any(struct request *r, struct str content_type)
         fail_err(r, &err);
         return NULL;
     }
-    const struct json *v = body_parse(r, object_types[i], &err);
-    if (!v)
-        fail_decode(r, &err);
-    return v;
+    return body_parse(r, object_types[i]);
 }
 
 static int read_object(struct request *r, struct str content_type)
@@ -175,9 +182,9 @@ static int read_patch(struct request *r, struct str content_type)
         e.has_details = !patch_type_of(content_type, &other);
         return fail_api(r, &e);
     }
-    r->body = body_parse(r, types[i], &err);
+    r->body = body_parse(r, types[i]);
     if (!r->body)
-        return fail_decode(r, &err);
+        return -1;
     return r->patch_type == PATCH_APPLY ? check_type(r) : 0;
 }
 

@@ -17,6 +17,9 @@
 #include "schema/validate.h"
 #include "value/time.h"
 
+#define OBJECT_MAX_BYTES ((size_t)3 << 19) /* of one that is stored: 1.5 MiB, as etcd has it   \
+                                            */
+
 const struct json *meta_get(const struct json *tree, struct str name)
 {
     return json_get(json_getz(tree, "metadata"), name);
@@ -261,6 +264,8 @@ static int defaults(struct write *w)
 {
     w->tree = kind_default(w->arena, w->kind, w->tree, w->has_defaults);
     w->has_defaults = w->tree;
+    if (!w->tree)
+        return fail_err(w->r, &(struct err){ERR_LIMIT, "etcdserver: request is too large"});
     return 0;
 }
 
@@ -465,6 +470,12 @@ static void put(struct write *w)
         return;
     }
     r->next = object_at_rest(r, w->tree);
+    if (object_weight(r->next) > OBJECT_MAX_BYTES) {
+        fail_err(r, &(struct err){ERR_LIMIT, "etcdserver: request is too large"});
+        audit_write(r, 0, NULL);
+        request_fini(r);
+        return;
+    }
     if (r->options.dry_run) {
         if (r->current)
             object_set_revision(r->next, object_revision(r->current));
