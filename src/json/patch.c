@@ -176,7 +176,8 @@ static bool fits(struct work *w, const struct json *v, size_t left)
     if (v->type != JSON_OBJECT && v->type != JSON_ARRAY)
         return true;
     if (left == 0) {
-        err_set(w->err, ERR_INVALID, "the result would be nested deeper than %d", JSON_MAX_DEPTH);
+        err_set(w->err, ERR_INVALID, "the result would be nested deeper than %d",
+                JSON_MAX_DEPTH);
         return false;
     }
     if (!spend(w, v->len))

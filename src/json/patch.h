@@ -13,8 +13,8 @@
 /* The document after all operations. Where the RFC is silent or upstream laxer: negative
  * indexes count from the end (but not for `add`), `replace` of a missing member adds it, `test`
  * for null passes on a missing member. NULL: ERR_SYNTAX where the patch is no list of objects;
- * ERR_LIMIT past JSON_PATCH_MAX_OPS; ERR_INVALID with the operation where one fails, or where the
- * result passes another limit. */
+ * ERR_LIMIT past JSON_PATCH_MAX_OPS; ERR_INVALID with the operation where one fails, or where
+ * the result passes another limit. */
 const struct json *json_patch(struct arena *a, const struct json *doc, const struct json *patch,
                               struct err *err);
 

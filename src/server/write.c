@@ -17,8 +17,7 @@
 #include "schema/validate.h"
 #include "value/time.h"
 
-#define OBJECT_MAX_BYTES ((size_t)3 << 19) /* of one that is stored: 1.5 MiB, as etcd has it   \
-                                            */
+#define OBJECT_MAX_BYTES ((size_t)3 << 19) /* at rest: 1.5 MiB, as etcd has it */
 
 const struct json *meta_get(const struct json *tree, struct str name)
 {

@@ -56,11 +56,10 @@ struct field_error {
     struct str detail; /* may be empty */
 };
 
-/* Past these they are counted, not kept: a bad value may be the whole list, and is told with
- * each error. */
+/* Past these they are counted, not kept. Of texts and values; the first may be larger: a bad
+ * value may be a whole list, which is then told with each of its errors. */
 #define FIELD_ERRORS_MAX 1000
-#define FIELD_ERRORS_MAX_BYTES                                                                 \
-    ((size_t)1 << 20) /* of texts and values; the first may be larger */
+#define FIELD_ERRORS_MAX_BYTES ((size_t)1 << 20)
 
 struct field_errors {
     struct arena *arena;
