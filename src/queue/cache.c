@@ -686,6 +686,7 @@ void cache_hold(struct queue_engine *e, struct queue_cq *cq, struct queue_wl *wl
     }
     x->holder_slot = (uint32_t)cq->holders.len;
     vec_push(&cq->holders, h);
+    rank_add(e, cq, wl);
     count_holder(e, cq, wl, 1);
 }
 
@@ -717,6 +718,7 @@ void cache_release(struct queue_engine *e, struct queue_wl *wl)
         quota_remove(&cq->node, x->usage.at[i].fr, x->usage.at[i].amount, NULL);
     }
     count_holder(e, cq, wl, -1);
+    rank_remove(cq, wl);
     struct cq_holder last = vec_pop(&cq->holders);
     if (last.wl != wl) {
         cq->holders.at[x->holder_slot] = last;

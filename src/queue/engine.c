@@ -86,6 +86,7 @@ static void free_queues(struct queue_engine *e)
         quota_node_fini(&cq->node);
         arena_fini(&cq->arena);
         vec_fini(&cq->holders);
+        vec_fini(&cq->ranks);
         vec_fini(&cq->admitted);
         vec_fini(&cq->lqs);
         vec_fini(&cq->heap);

@@ -121,6 +121,8 @@ struct queue_cq {
     size_t n_frs;
     /* workloads with quota */
     VEC(struct cq_holder) holders;
+    VEC(struct queue_wl *) ranks; /* the same, where is_ranked: see rank.c */
+    bool is_ranked;
     uint32_t n_admitted;
     usage_sums admitted; /* usage of admitted ones */
     /* waiting */
@@ -378,6 +380,18 @@ void cache_release(struct queue_engine *e, struct queue_wl *wl);
 struct queue_labels labels_copy(struct arena *a, struct queue_labels l);
 const struct queue_toleration *tolerations_copy(struct arena *a,
                                                 const struct queue_toleration *in, size_t n);
+/* ---- rank.c ---- */
+
+#define RANK_MAX 16384 /* holders of a ClusterQueue; more are ordered by each search anew */
+/* Are its ranks there, made now if need be? Not with more than RANK_MAX holders, nor where
+ * admission fair sharing or a holder without a time moves them. */
+bool rank_ready(const struct queue_engine *e, struct queue_cq *cq);
+/* wl has become a holder; and is about to be none. */
+void rank_add(const struct queue_engine *e, struct queue_cq *cq, struct queue_wl *wl);
+void rank_remove(struct queue_cq *cq, const struct queue_wl *wl);
+
+/* ---- cache.c, to copy specs ---- */
+
 
 /* ---- engine.c ---- */
 

@@ -3,26 +3,42 @@
  * Candidates stand in three lists: those over which the preemptor has a hierarchical advantage
  * (its request fits the quota of a cohort that they are outside of), other ClusterQueues of the
  * tree, and its own. They are taken one by one until the request fits; then those that were not
- * needed are given back. A heap yields them in order, because few are looked at in the end.
+ * needed are given back. Few are looked at in the end: a heap of the first one of each
+ * ClusterQueue yields them in order, and is not made where all of them together would not do.
  */
 #include "queue/preempt_priv.h"
 
 enum list_rank { LIST_HIERARCHICAL, LIST_PRIORITY, LIST_SAME };
 enum variant { WITHIN_CQ, HIERARCHICAL, RECLAIM_NO_BORROW, RECLAIM_BORROW };
 
+/* Where the search stands in one ClusterQueue's ranks. */
+struct source {
+    struct queue_cq *cq;
+    size_t next;   /* in its ranks */
+    uint32_t bits; /* of what is needed */
+    enum queue_policy policy;
+    const struct quota_node *lca; /* cohort that joins it and the preemptor; NULL: own queue */
+    enum list_rank list;
+};
+
 struct candidate {
     struct queue_wl *wl;
     int64_t priority, reserved_ns;
-    const struct quota_node *lca; /* cohort that joins it and the preemptor; NULL: own queue */
-    uint8_t rank;                 /* 3 lists of evicted ones, then 3 of the others */
-    uint8_t list, variant;
+    uint32_t source; /* the next one of it follows where it has ranks */
+    uint8_t rank;    /* 3 lists of evicted ones, then 3 of the others */
+    uint8_t variant;
 };
 
 struct search {
     const struct preempt_input *in;
+    VEC(struct source) sources;
     VEC(struct candidate) heap;    /* not visited yet */
     VEC(struct candidate) visited; /* in order */
-    size_t n_hier, n_prio;
+    bool is_heap;                  /* not yet: in the order of collection */
+    bool has_hier, has_prio;       /* candidates of these lists */
+    /* What may go of each request's quota: of its own, and of others in its tree that may go
+     * while it borrows, or only while it does not. At least what candidates use. */
+    int64_t *own, *others, *kept;
 };
 
 /* ---- usage taken out for a while ---- */
@@ -116,19 +132,44 @@ static enum variant variant_of(const struct preempt_input *in, const struct cq_h
     return RECLAIM_BORROW;
 }
 
-static void push_candidate(struct search *s, const struct cq_holder *h, enum list_rank list,
-                           enum variant variant, const struct quota_node *lca)
+static struct candidate candidate_of(const struct search *s, size_t source,
+                                     const struct cq_holder *h)
 {
-    struct candidate c = {
+    const struct source *from = &s->sources.at[source];
+    bool is_own = from->list == LIST_SAME;
+
+    return (struct candidate){
         .wl = h->wl,
         .priority = h->priority,
         .reserved_ns = h->reserved_ns ? h->reserved_ns : s->in->now.ns,
-        .lca = lca,
-        .rank = (uint8_t)(list + (h->is_evicted ? 0 : 3)),
-        .list = (uint8_t)list,
-        .variant = (uint8_t)variant,
+        .source = (uint32_t)source,
+        .rank = (uint8_t)(from->list + (h->is_evicted ? 0 : 3)),
+        .variant =
+            is_own ? WITHIN_CQ : (uint8_t)variant_of(s->in, h, from->list == LIST_HIERARCHICAL),
     };
-    vec_push_in(s->in->a, &s->heap, c);
+}
+
+static bool may_go(const struct search *s, const struct source *from, const struct cq_holder *h)
+{
+    const struct preempt_input *in = s->in;
+
+    return holder_uses(h, from->bits, in->needed, in->n_needed) &&
+           holder_allowed(in, h, from->policy);
+}
+
+/* The source's next candidate; false where it has none left. */
+static bool next_of(struct search *s, size_t source, struct candidate *out)
+{
+    struct source *from = &s->sources.at[source];
+
+    while (from->next < from->cq->ranks.len) {
+        const struct cq_holder *h = wl_holder(from->cq->ranks.at[from->next++]);
+        if (may_go(s, from, h)) {
+            *out = candidate_of(s, source, h);
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Room for n more, so that a long list is not copied as it grows. */
@@ -146,21 +187,52 @@ static void expect(struct search *s, size_t n)
     s->heap.cap = cap;
 }
 
+/* The first candidate of a ClusterQueue, or all of them where it has no ranks; are there any?
+ */
+static bool push_candidates(struct search *s, struct source from)
+{
+    size_t source = s->sources.len, before = s->heap.len;
+    struct candidate c;
+
+    vec_push_in(s->in->a, &s->sources, from);
+    if (rank_ready(s->in->e, from.cq)) {
+        if (next_of(s, source, &c))
+            vec_push_in(s->in->a, &s->heap, c);
+        return s->heap.len > before;
+    }
+    expect(s, from.cq->holders.len);
+    vec_each (i, &from.cq->holders)
+        if (may_go(s, &from, &from.cq->holders.at[i]))
+            vec_push_in(s->in->a, &s->heap, candidate_of(s, source, &from.cq->holders.at[i]));
+    return s->heap.len > before;
+}
+
 static void collect_own(struct search *s)
 {
     const struct preempt_input *in = s->in;
-    uint32_t bits = needed_bits(in->cq, in->needed, in->n_needed);
+    struct source own = {.cq = in->cq, .policy = in->cq->spec.within, .list = LIST_SAME};
 
-    if (in->cq->spec.within == POLICY_UNSET || in->cq->spec.within == POLICY_NEVER)
+    if (own.policy == POLICY_UNSET || own.policy == POLICY_NEVER)
         return;
-    expect(s, in->cq->holders.len);
-
-    vec_each (i, &in->cq->holders) {
-        const struct cq_holder *h = &in->cq->holders.at[i];
-        if (holder_uses(h, bits, in->needed, in->n_needed) &&
-            holder_allowed(in, h, in->cq->spec.within))
-            push_candidate(s, h, LIST_SAME, WITHIN_CQ, NULL);
+    own.bits = needed_bits(in->cq, in->needed, in->n_needed);
+    if (!push_candidates(s, own))
+        return;
+    vec_each (h, &in->cq->holders) {
+        if (!may_go(s, &own, &in->cq->holders.at[h]))
+            continue;
+        const struct wl_extra *x = in->cq->holders.at[h].wl->extra;
+        for (size_t i = 0; i < in->n_requests; i++)
+            vec_each (k, &x->usage)
+                if (x->usage.at[k].fr == in->requests[i].fr)
+                    s->own[i] = amount_add(s->own[i], MAX((int64_t)0, x->usage.at[k].amount));
     }
+}
+
+static bool forbids_borrowing(const struct preempt_input *in)
+{
+    const struct queue_cq_spec *q = &in->cq->spec;
+
+    return q->borrow == POLICY_UNSET || q->borrow == POLICY_NEVER;
 }
 
 static void collect(struct search *s, struct quota_node *n, const struct quota_node *skip,
@@ -177,20 +249,48 @@ static void collect(struct search *s, struct quota_node *n, const struct quota_n
             collect(s, child, NULL, lca, has_advantage);
             continue;
         }
-        const struct queue_cq *cq = container_of(child, struct queue_cq, node);
-        uint32_t bits = needed_bits(cq, in->needed, in->n_needed);
-        expect(s, cq->holders.len);
-        vec_each (i, &cq->holders) {
-            const struct cq_holder *h = &cq->holders.at[i];
-            if (!holder_uses(h, bits, in->needed, in->n_needed) ||
-                !holder_allowed(in, h, in->cq->spec.reclaim))
-                continue;
-            push_candidate(s, h, has_advantage ? LIST_HIERARCHICAL : LIST_PRIORITY,
-                           variant_of(in, h, has_advantage), lca);
-            s->n_hier += has_advantage;
-            s->n_prio += !has_advantage;
-        }
+        struct queue_cq *cq = container_of(child, struct queue_cq, node);
+        struct source from = {.cq = cq,
+                              .bits = needed_bits(cq, in->needed, in->n_needed),
+                              .policy = in->cq->spec.reclaim,
+                              .lca = lca,
+                              .list = has_advantage ? LIST_HIERARCHICAL : LIST_PRIORITY};
+        if (!push_candidates(s, from))
+            continue;
+        s->has_hier |= has_advantage;
+        s->has_prio |= !has_advantage;
+        int64_t *sums = !has_advantage && forbids_borrowing(in) ? s->kept : s->others;
+        for (size_t i = 0; i < in->n_requests; i++)
+            sums[i] =
+                amount_add(sums[i], MAX((int64_t)0, quota_usage(child, in->requests[i].fr)));
     }
+}
+
+static bool under_nominal(const struct preempt_input *in)
+{
+    for (size_t i = 0; i < in->n_needed; i++)
+        if (quota_usage(&in->cq->node, in->needed[i]) >=
+            quota_nominal(&in->cq->node, in->needed[i]))
+            return false;
+    return true;
+}
+
+/* Would the requests be within its own quota, were all of its own candidates gone? */
+static bool may_stay_within(const struct search *s)
+{
+    const struct preempt_input *in = s->in;
+
+    for (size_t i = 0; i < in->n_requests; i++)
+        if (quota_borrows_with(&in->cq->node, in->requests[i].fr,
+                               amount_sub(in->requests[i].amount, s->own[i])))
+            return false;
+    return true;
+}
+
+/* Are those of any use that may go only while it does not borrow? */
+static bool may_reclaim(const struct search *s)
+{
+    return !forbids_borrowing(s->in) || (under_nominal(s->in) && may_stay_within(s));
 }
 
 static void collect_others(struct search *s)
@@ -203,8 +303,10 @@ static void collect_others(struct search *s)
     if (policy == POLICY_UNSET || policy == POLICY_NEVER)
         return;
     bool advantage = quota_fits_within(&in->cq->node, in->requests, in->n_requests, rest);
+    bool reclaims = may_reclaim(s);
     for (struct quota_node *a = in->cq->node.parent; a; a = a->parent) {
-        collect(s, a, skip, a, advantage);
+        if (advantage || reclaims)
+            collect(s, a, skip, a, advantage);
         advantage |= quota_fits_within(a, rest, in->n_requests, rest);
         skip = a;
     }
@@ -276,16 +378,30 @@ static void sift_down(struct search *s, size_t i)
     s->heap.at[i] = x;
 }
 
+static void make_heap(struct search *s)
+{
+    if (s->is_heap)
+        return;
+    s->is_heap = true;
+    for (size_t i = s->heap.len / 2 + 1; i-- > 0;)
+        if (i < s->heap.len)
+            sift_down(s, i);
+}
+
 /* The i-th candidate in order; NULL past the last. */
 static const struct candidate *candidate_at(struct search *s, size_t i)
 {
     if (i < s->visited.len)
         return &s->visited.at[i];
+    make_heap(s);
     if (!s->heap.len)
         return NULL;
-    vec_push_in(s->in->a, &s->visited, s->heap.at[0]);
-    s->heap.at[0] = vec_last(&s->heap);
-    s->heap.len--;
+    struct candidate c = s->heap.at[0];
+    vec_push_in(s->in->a, &s->visited, c);
+    if (!s->sources.at[c.source].cq->is_ranked || !next_of(s, c.source, &s->heap.at[0])) {
+        s->heap.at[0] = vec_last(&s->heap);
+        s->heap.len--;
+    }
     if (s->heap.len)
         sift_down(s, 0);
     return &s->visited.at[i];
@@ -311,13 +427,13 @@ bool preempt_fits(const struct preempt_input *in, bool may_borrow)
 static bool is_valid(const struct search *s, const struct candidate *c, bool may_borrow)
 {
     const struct preempt_input *in = s->in;
+    const struct source *from = &s->sources.at[c->source];
 
-    if (!c->lca)
+    if (!from->lca)
         return true;
     if (may_borrow && c->variant == RECLAIM_NO_BORROW)
         return false;
-    for (const struct quota_node *n = &c->wl->extra->holds->node; n && n != c->lca;
-         n = n->parent)
+    for (const struct quota_node *n = &from->cq->node; n && n != from->lca; n = n->parent)
         if (quota_within(n, in->needed, in->n_needed))
             return false;
     return true;
@@ -359,6 +475,22 @@ void preempt_restore(const struct preempt_input *in, const victim_list *out, siz
     quota_undo(&in->e->log, mark);
 }
 
+/* Could they fit if all that may go went? Who goes frees no more than it uses. */
+static bool is_hopeless(const struct search *s, bool may_borrow)
+{
+    const struct preempt_input *in = s->in;
+
+    for (size_t i = 0; i < in->n_requests; i++) {
+        int64_t free = MAX((int64_t)0, quota_available(&in->cq->node, in->requests[i].fr));
+        free = amount_add(free, amount_add(s->own[i], s->others[i]));
+        if (!may_borrow)
+            free = amount_add(free, s->kept[i]);
+        if (in->requests[i].amount > free)
+            return true;
+    }
+    return !may_borrow && in->cq->node.parent && !may_stay_within(s);
+}
+
 static bool attempt(struct search *s, bool may_borrow, victim_list *out)
 {
     const struct preempt_input *in = s->in;
@@ -367,6 +499,8 @@ static bool attempt(struct search *s, bool may_borrow, victim_list *out)
     bool fits = false;
 
     out->len = 0;
+    if (is_hopeless(s, may_borrow))
+        return false;
     for (size_t i = 0; !fits && (c = candidate_at(s, i)); i++) {
         if (!is_valid(s, c, may_borrow))
             continue;
@@ -382,34 +516,24 @@ static bool attempt(struct search *s, bool may_borrow, victim_list *out)
     return fits;
 }
 
-static bool under_nominal(const struct preempt_input *in)
-{
-    for (size_t i = 0; i < in->n_needed; i++)
-        if (quota_usage(&in->cq->node, in->needed[i]) >=
-            quota_nominal(&in->cq->node, in->needed[i]))
-            return false;
-    return true;
-}
-
 void preempt_find(const struct preempt_input *in, victim_list *out)
 {
-    const struct queue_cq_spec *q = &in->cq->spec;
-    bool forbidden = q->borrow == POLICY_UNSET || q->borrow == POLICY_NEVER;
+    bool forbidden = forbids_borrowing(in);
     struct search s = {.in = in};
 
     out->len = 0;
+    s.own = arena_array(in->a, int64_t, 3 * in->n_requests);
+    s.others = s.own + in->n_requests;
+    s.kept = s.others + in->n_requests;
     collect_own(&s);
     collect_others(&s);
-    for (size_t i = s.heap.len / 2 + 1; i-- > 0;)
-        if (i < s.heap.len)
-            sift_down(&s, i);
     if (!s.heap.len)
         return;
-    if ((!s.n_hier && !s.n_prio) || (forbidden && !under_nominal(in))) {
+    if ((!s.has_hier && !s.has_prio) || (forbidden && !under_nominal(in))) {
         attempt(&s, true, out);
         return;
     }
-    bool first = !(forbidden && !s.n_hier); /* borrowing first? */
+    bool first = !(forbidden && !s.has_hier); /* borrowing first? */
     if (!attempt(&s, first, out))
         attempt(&s, !first, out);
 }

@@ -248,6 +248,27 @@ static void check_node(const struct run *r, int node, const struct quota_node *n
     }
 }
 
+/* Each holder once, in the order in which candidates go: the first place differs from the next.
+ */
+static void check_ranks(const struct queue_engine *e, struct queue_cq *cq)
+{
+    if (!rank_ready(e, cq))
+        return;
+    check_int(cq->ranks.len, cq->holders.len);
+    vec_each (i, &cq->ranks) {
+        const struct cq_holder *h = wl_holder(cq->ranks.at[i]);
+        check(h->wl == cq->ranks.at[i]);
+        if (i + 1 == cq->ranks.len)
+            return;
+        const struct cq_holder *n = wl_holder(cq->ranks.at[i + 1]);
+        check(h->is_evicted >= n->is_evicted);
+        if (h->is_evicted != n->is_evicted)
+            continue;
+        check(h->priority < n->priority ||
+              (h->priority == n->priority && h->reserved_ns >= n->reserved_ns));
+    }
+}
+
 static void check_quota(const struct run *r)
 {
     for (int i = 0; i < r->w.n_cohorts; i++) {
@@ -259,6 +280,7 @@ static void check_quota(const struct run *r)
         struct queue_cq *cq = cq_find(r->e, r->w.cqs[i].name);
         quota_settle(&cq->node);
         check_node(r, node_of_cq(&r->w, i), &cq->node);
+        check_ranks(r->e, cq);
         check_int(cq->n_active + cq->n_parked + (cq->inflight != NULL), cq->lqs.at[0]->pending);
     }
     check_int(r->e->log.entries.len, 0);
