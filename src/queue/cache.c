@@ -187,7 +187,7 @@ void cq_refresh_active(struct queue_engine *e, struct queue_cq *cq)
 
 static void refresh_all(struct queue_engine *e)
 {
-    e->changes++;
+    engine_change_all(e);
     map_each (i, &e->cqs)
         if ((*map_at(&e->cqs, i))->exists)
             cq_refresh_active(e, *map_at(&e->cqs, i));
@@ -321,7 +321,7 @@ void queue_put_namespace(struct queue_engine *e, struct str name, struct queue_l
     struct arena old_arena = ns->arena;
     struct queue_labels old = ns->exists ? ns->labels : (struct queue_labels){0};
     bool was = ns->exists;
-    e->changes++;
+    engine_change_all(e);
     ns->arena = (struct arena){0};
     ns->labels = labels_copy(&ns->arena, labels);
     ns->exists = true;
@@ -338,7 +338,7 @@ void queue_delete_namespace(struct queue_engine *e, struct str name)
 {
     struct queue_ns *ns = ns_find(e, name);
 
-    e->changes++;
+    engine_change_all(e);
     if (ns)
         ns->exists = false;
 }
@@ -397,7 +397,7 @@ int queue_put_cohort(struct queue_engine *e, const struct queue_cohort_spec *spe
     struct quota_node *old = c->node.parent;
     struct quota_node *parent = spec->parent.len ? &cohort_ref(e, spec->parent)->node : NULL;
 
-    e->changes++;
+    engine_change_all(e);
     c->is_explicit = true;
     c->node.weight = spec->weight;
     quota_set_limits(&c->node, limits, n);
@@ -419,7 +419,7 @@ void queue_delete_cohort(struct queue_engine *e, struct str name)
     if (!c || !c->is_explicit)
         return;
     struct quota_node *old = c->node.parent;
-    e->changes++;
+    engine_change_all(e);
     c->is_explicit = false;
     c->node.weight = 0;
     quota_set_limits(&c->node, NULL, 0);
@@ -579,7 +579,7 @@ int queue_put_cq(struct queue_engine *e, const struct queue_cq_spec *spec, struc
     struct quota_node *old = cq->node.parent;
     struct quota_node *parent = spec->cohort.len ? &cohort_ref(e, spec->cohort)->node : NULL;
 
-    e->changes++;
+    engine_change_all(e);
     cq->exists = true;
     cq->is_terminating = cq->is_terminating || spec->is_terminating;
     copy_spec(e, cq, spec);
@@ -609,7 +609,7 @@ void queue_delete_cq(struct queue_engine *e, struct str name)
 
     if (!cq)
         return;
-    e->changes++;
+    engine_change_all(e);
     vec_each (i, &cq->lqs)
         lq_detach(e, cq->lqs.at[i]);
     struct quota_node *old = cq->node.parent;

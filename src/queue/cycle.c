@@ -62,6 +62,7 @@ static void take_heads(struct cycle *c)
             pending_reorder(e, cq);
         struct queue_wl *wl = pending_pop(e, cq);
         struct entry *x = new_entry(c, wl, cq);
+        x->changes = engine_changes(e, cq, wl);
         x->is_preemptor = cq->preemptor == wl && cq->preemptor_generation == wl->generation;
     }
 }
@@ -692,7 +693,7 @@ static void admit(struct cycle *c, struct entry *x)
 
     if (x->is_second_pass)
         return;
-    e->changes++;
+    engine_change(e, x->cq);
     pending_remove(e, x->wl);
     entry_admission(c, x, extra);
     extra->flags |= WL_RESERVED;
@@ -711,17 +712,20 @@ static void admit(struct cycle *c, struct entry *x)
 /* Where some scan has flavors left the head is looked at again at once. Scans of several
  * podsets may be out of step for ever, and others wait behind it: after MAX_SCANS it has none
  * left. */
-static void limit_scans(struct queue_engine *e, const struct entry *x)
+static void limit_scans(const struct queue_engine *e, const struct entry *x)
 {
     struct queue_cq *cq = x->cq;
+    uint64_t now = engine_changes(e, cq, x->wl);
 
-    if (cq->judged != x->wl || cq->judged_changes != e->changes)
+    cq->has_lost = now != x->changes;
+    cq->judged_events = e->events;
+    if (cq->judged != x->wl || cq->judged_changes != now)
         cq->scans = 0;
     cq->has_more = wl_has_pending_flavors(x->wl) && ++cq->scans < MAX_SCANS;
     if (!cq->has_more && wl_has_pending_flavors(x->wl))
         x->wl->extra->progress->is_pending = false;
     cq->judged = x->wl;
-    cq->judged_changes = e->changes;
+    cq->judged_changes = now;
 }
 
 /* Somebody is parked who did not try its first flavors in its last scan: it lost them to others
@@ -850,7 +854,7 @@ void queue_admission_failed(struct queue_engine *e, struct str key, bool is_gone
     if (!wl || !wl->extra || !wl->extra->is_assumed)
         return;
     struct queue_cq *cq = wl->extra->holds;
-    e->changes++;
+    engine_change(e, cq);
     cache_release(e, wl);
     afs_drop(e, wl->group->lq, wl);
     wl->extra->is_assumed = false;
@@ -873,9 +877,12 @@ void queue_preemption_failed(struct queue_engine *e, struct str preemptor, struc
     struct queue_wl *v = wl_find(e, victim), *p = wl_find(e, preemptor);
 
     (void)now;
-    e->changes++;
     if (v && v->extra)
         v->extra->was_asked = false;
-    if (p)
-        cq_forget_preemptor(wl_cq(p), p);
+    if (v && v->extra && v->extra->holds)
+        engine_change(e, v->extra->holds);
+    if (!p || !wl_cq(p))
+        return;
+    cq_forget_preemptor(wl_cq(p), p);
+    engine_change(e, wl_cq(p));
 }

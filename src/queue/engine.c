@@ -149,6 +149,49 @@ void queue_free(struct queue_engine *e)
     free(e);
 }
 
+/* ---- what changed ---- */
+
+void engine_change_all(struct queue_engine *e)
+{
+    e->changes_all = ++e->changes;
+    for (size_t i = 0; e->n_resting && i < map_len(&e->cqs); i++) {
+        struct queue_cq *cq = *map_at(&e->cqs, i);
+        if (cq->rests_in)
+            cq_ready(e, cq);
+    }
+}
+
+void engine_change(struct queue_engine *e, struct queue_cq *cq)
+{
+    struct quota_node *root = quota_root(&cq->node);
+
+    if (!root || e->config.block_admission) {
+        engine_change_all(e);
+        return;
+    }
+    root->changes = ++e->changes;
+    if (root->resting.len)
+        cq_ready(e, container_of(root->resting.at[0], struct queue_cq, node));
+}
+
+/* A slice or a variant depends on another workload, wherever that is. */
+static bool looks_beyond(const struct queue_wl *wl)
+{
+    struct wl_texts t = wl ? wl_texts(wl) : (struct wl_texts){0};
+
+    return t.replaces.len || t.parent.len;
+}
+
+uint64_t engine_changes(const struct queue_engine *e, const struct queue_cq *cq,
+                        const struct queue_wl *head)
+{
+    const struct quota_node *root = quota_root(&cq->node);
+
+    if (!root || looks_beyond(head))
+        return e->changes;
+    return MAX(e->changes_all, root->changes);
+}
+
 /* ---- waking ---- */
 
 static struct queue_cq *first_leaf(struct quota_node *n)
@@ -199,7 +242,7 @@ void queue_wake(struct queue_engine *e, struct str name, struct instant now)
     struct queue_cq *cq = cq_find(e, name);
 
     if (cq && pending_flush_node(e, &cq->node, now))
-        e->changes++;
+        engine_change(e, cq);
 }
 
 /* Whole scans that are owed, once there is nothing else to do; one for a state of things. */
@@ -210,13 +253,54 @@ static bool retry(struct queue_engine *e, struct instant now)
     vec_each (i, &e->retries) {
         struct queue_cq *cq = e->retries.at[i];
         cq->owes_scan = false;
-        if (!cq->is_active || cq->retried_changes == e->changes)
+        uint64_t changes = engine_changes(e, cq, NULL);
+        if (!cq->is_active || cq->retried_changes == changes)
             continue;
-        cq->retried_changes = e->changes;
+        cq->retried_changes = changes;
         moved += pending_flush(e, cq, now);
     }
     vec_clear(&e->retries);
     return moved > 0;
+}
+
+static const struct queue_wl *head_of(const struct queue_cq *cq)
+{
+    const struct queue_group *top = cq->heap.at[0];
+    return top->heaps[top->active].at[0];
+}
+
+/* Is its head to be judged, as things have changed since it was? */
+static bool is_due(const struct queue_engine *e, const struct queue_cq *cq)
+{
+    const struct queue_wl *head = head_of(cq);
+
+    return cq->is_active && (cq->has_more || cq->judged != head ||
+                             (cq->has_lost && cq->judged_events != e->events) ||
+                             cq->judged_changes != engine_changes(e, cq, head));
+}
+
+/* A tree's queues rest together: who waits for its victims keeps their room from the others in
+ * each cycle that looks at any of them. True where some have to be looked at. */
+static bool has_due(struct queue_engine *e)
+{
+    uint64_t stamp = ++e->stamp;
+    bool has_due = false;
+
+    vec_each (i, &e->ready) {
+        struct queue_cq *cq = e->ready.at[i];
+        struct quota_node *root = quota_root(&cq->node);
+        bool due = is_due(e, cq);
+        has_due |= due;
+        if (root && (due || looks_beyond(head_of(cq))))
+            root->stamp = stamp;
+    }
+    for (size_t i = e->ready.len; i-- > 0;) {
+        struct queue_cq *cq = e->ready.at[i];
+        const struct quota_node *root = quota_root(&cq->node);
+        if (root && root->stamp != stamp && !e->config.block_admission)
+            cq_rest(e, cq);
+    }
+    return has_due;
 }
 
 bool queue_has_heads(struct queue_engine *e, struct instant now, struct instant *next)
@@ -230,12 +314,5 @@ bool queue_has_heads(struct queue_engine *e, struct instant now, struct instant 
         if (!next->ns || instant_before(due, *next))
             *next = due;
     }
-    vec_each (i, &e->ready) {
-        const struct queue_cq *cq = e->ready.at[i];
-        const struct queue_group *top = cq->heap.at[0];
-        if (cq->is_active && (cq->has_more || cq->judged_changes != e->changes ||
-                              cq->judged != top->heaps[top->active].at[0]))
-            return true;
-    }
-    return retry(e, now);
+    return has_due(e) || retry(e, now);
 }

@@ -138,17 +138,19 @@ struct queue_cq {
     bool is_sticky, wants_flush;
     bool is_waking; /* the heap is out of order until all of them stand in it */
     uint32_t preemptor_generation;
-    uint32_t ready_slot;          /* in e->ready, or UINT32_MAX */
+    uint32_t ready_slot;          /* in e->ready or, where it rests, its root's; UINT32_MAX */
+    struct quota_node *rests_in;  /* the root that it rests in, or NULL */
     uint32_t scratch;             /* an index of the function that runs */
     struct queue_counter counter; /* of the running cycle */
-    /* The last head that stayed, and the engine's changes then: no need to look again, unless
-     * it has more flavors to scan; how often it was looked at since. */
+    /* The last head that stayed, and engine_changes() when it was judged: no need to look
+     * again, unless it has more flavors to scan; how often it was looked at since. */
     const struct queue_wl *judged;
-    uint64_t judged_changes;
+    uint64_t judged_changes, judged_events;
+    bool has_lost; /* others were admitted in that cycle: the next event looks at it again */
     uint32_t scans;
     bool has_more;
     bool owes_scan;           /* to somebody parked here, over all flavors */
-    uint64_t retried_changes; /* the engine's when it last gave one */
+    uint64_t retried_changes; /* engine_changes() when it last gave one */
 };
 
 struct queue_lq {
@@ -307,7 +309,7 @@ struct queue_engine {
     void *slab_free[64];
     char *slab_at, *slab_end;
     size_t slab_total;
-    VEC(struct queue_cq *) ready;   /* cqs with active workloads */
+    VEC(struct queue_cq *) ready;   /* cqs with active workloads that may have to be judged */
     VEC(struct queue_cq *) flushes; /* want a flush of their trees */
     VEC(struct queue_cq *) retries; /* of their own, once nothing else is to be done */
     uint64_t stamp;
@@ -316,7 +318,10 @@ struct queue_engine {
     bool has_named_shapes; /* shapes whose class is not their own */
     struct quota_log log;
     uint64_t cycle;
-    uint64_t changes;     /* events so far */
+    uint64_t events;      /* of workloads so far */
+    uint64_t changes;     /* so far, of what judgements depend on */
+    uint64_t changes_all; /* the last one that may concern every queue */
+    uint32_t n_resting;   /* cqs with active workloads, all judged as things are */
     struct arena scratch; /* emptied by each cycle */
 };
 
@@ -377,9 +382,6 @@ void cq_refresh_active(struct queue_engine *e, struct queue_cq *cq);
 /* The workload uses what its extra's usage says; or no longer. */
 void cache_hold(struct queue_engine *e, struct queue_cq *cq, struct queue_wl *wl);
 void cache_release(struct queue_engine *e, struct queue_wl *wl);
-struct queue_labels labels_copy(struct arena *a, struct queue_labels l);
-const struct queue_toleration *tolerations_copy(struct arena *a,
-                                                const struct queue_toleration *in, size_t n);
 /* ---- rank.c ---- */
 
 #define RANK_MAX 16384 /* holders of a ClusterQueue; more are ordered by each search anew */
@@ -392,9 +394,18 @@ void rank_remove(struct queue_cq *cq, const struct queue_wl *wl);
 
 /* ---- cache.c, to copy specs ---- */
 
+struct queue_labels labels_copy(struct arena *a, struct queue_labels l);
+const struct queue_toleration *tolerations_copy(struct arena *a,
+                                                const struct queue_toleration *in, size_t n);
 
 /* ---- engine.c ---- */
 
+/* Something that judgements in the tree of cq depend on has changed; or in every tree. */
+void engine_change(struct queue_engine *e, struct queue_cq *cq);
+void engine_change_all(struct queue_engine *e);
+/* A number that is another one when this head of cq (NULL: any) may be judged otherwise. */
+uint64_t engine_changes(const struct queue_engine *e, const struct queue_cq *cq,
+                        const struct queue_wl *head);
 /* What waits in the tree of n is to be woken before the next cycle. */
 void engine_want_flush(struct queue_engine *e, struct quota_node *n);
 void engine_flush(struct queue_engine *e, struct instant now);
@@ -485,6 +496,10 @@ int pending_cmp(const struct queue_cq *cq, const struct queue_wl *a, const struc
 /* Weights or ledgers of its LocalQueues changed. */
 void pending_reorder(struct queue_engine *e, struct queue_cq *cq);
 void cq_forget_preemptor(struct queue_cq *cq, const struct queue_wl *wl);
+/* To be looked at with all of its tree, where it has active workloads; and not before the tree
+ * changes. */
+void cq_ready(struct queue_engine *e, struct queue_cq *cq);
+void cq_rest(struct queue_engine *e, struct queue_cq *cq);
 bool cq_uses_afs(const struct queue_engine *e, const struct queue_cq *cq);
 
 /* ---- flavor.c: which flavors ---- */
@@ -615,6 +630,7 @@ struct entry {
     victim_list victims;
     struct queue_wl *slice; /* older slice that it replaces */
     bool is_second_pass, is_preemptor, is_parked;
+    uint64_t changes; /* engine_changes() before anybody was admitted in this cycle */
     const struct str *checks;
     size_t n_checks;
     enum queue_outcome outcome;

@@ -171,23 +171,59 @@ static void group_down(struct queue_cq *cq, uint32_t i)
     group_set(cq, i, g);
 }
 
-static void ready_sync(struct queue_engine *e, struct queue_cq *cq)
+/* Out of e->ready, or of those that rest. */
+static void leave_line(struct queue_engine *e, struct queue_cq *cq)
 {
-    bool is_in = cq->ready_slot != NOWHERE;
-
-    if (is_in == (cq->heap.len > 0))
-        return;
-    if (!is_in) {
-        cq->ready_slot = (uint32_t)e->ready.len;
-        vec_push(&e->ready, cq);
-        return;
-    }
-    struct queue_cq *last = vec_pop(&e->ready);
-    if (last != cq) {
-        e->ready.at[cq->ready_slot] = last;
-        last->ready_slot = cq->ready_slot;
+    if (cq->rests_in) {
+        struct quota_node *last = vec_pop(&cq->rests_in->resting);
+        if (last != &cq->node) {
+            cq->rests_in->resting.at[cq->ready_slot] = last;
+            container_of(last, struct queue_cq, node)->ready_slot = cq->ready_slot;
+        }
+        cq->rests_in = NULL;
+        e->n_resting--;
+    } else {
+        struct queue_cq *last = vec_pop(&e->ready);
+        if (last != cq) {
+            e->ready.at[cq->ready_slot] = last;
+            last->ready_slot = cq->ready_slot;
+        }
     }
     cq->ready_slot = NOWHERE;
+}
+
+static void enter_line(struct queue_engine *e, struct queue_cq *cq)
+{
+    cq->ready_slot = (uint32_t)e->ready.len;
+    vec_push(&e->ready, cq);
+}
+
+void cq_ready(struct queue_engine *e, struct queue_cq *cq)
+{
+    struct quota_node *root = cq->rests_in ? cq->rests_in : quota_root(&cq->node);
+
+    if (cq->ready_slot != NOWHERE && !cq->heap.len)
+        leave_line(e, cq);
+    else if (cq->ready_slot == NOWHERE && cq->heap.len)
+        enter_line(e, cq);
+    while (root && root->resting.len) {
+        struct quota_node *n = vec_last(&root->resting);
+        leave_line(e, container_of(n, struct queue_cq, node));
+        enter_line(e, container_of(n, struct queue_cq, node));
+    }
+}
+
+void cq_rest(struct queue_engine *e, struct queue_cq *cq)
+{
+    struct quota_node *root = quota_root(&cq->node);
+
+    if (!root)
+        return;
+    leave_line(e, cq);
+    cq->rests_in = root;
+    cq->ready_slot = (uint32_t)root->resting.len;
+    vec_push(&root->resting, &cq->node);
+    e->n_resting++;
 }
 
 /* The group's place in its ClusterQueue's heap and parked list, after its heaps changed. */
@@ -231,7 +267,7 @@ static void group_sync(struct queue_engine *e, struct queue_group *g)
         g->parked_slot = NOWHERE;
     }
     if (g->lq->cq)
-        ready_sync(e, g->lq->cq);
+        cq_ready(e, g->lq->cq);
 }
 
 /* ---- LocalQueues and groups ---- */

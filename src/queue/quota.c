@@ -11,6 +11,7 @@ void quota_node_fini(struct quota_node *n)
 {
     vec_fini(&n->children);
     vec_fini(&n->restless);
+    vec_fini(&n->resting);
     vec_fini(&n->cells);
     free(n->order);
     n->order = NULL;

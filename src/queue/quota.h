@@ -12,7 +12,7 @@
  * takes it back exactly. Numbers that change only with the quotas (subtree, potential, height)
  * are computed by quota_settle().
  *
- * 64 bytes a cell, 152 a node.
+ * 64 bytes a cell, 184 a node.
  */
 #pragma once
 
@@ -68,6 +68,8 @@ struct quota_node {
     uint64_t stamp;         /* its owner's: when it last walked this tree */
     uint32_t mark;          /* its owner's, valid with the stamp */
     uint64_t computed;      /* how often the tree below a root was computed anew */
+    uint64_t changes;       /* its owner's, of a root: when its tree last changed */
+    VEC(struct quota_node *) resting; /* its owner's, of a root: leaves with nothing to do */
     int64_t gen_base; /* quota_generation() of a leaf is base + root's computed - joined */
     uint64_t gen_joined;
 };

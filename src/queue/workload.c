@@ -13,7 +13,9 @@ void queue_put_lq(struct queue_engine *e, const struct queue_lq_spec *spec)
     struct queue_cq *cq = cq_ref(e, spec->cq);
     bool was_attached = lq->is_attached;
 
-    e->changes++;
+    if (lq->cq && lq->cq != cq)
+        engine_change(e, lq->cq);
+    engine_change(e, cq);
     if (lq->cq != cq || spec->is_stopped) {
         lq_detach(e, lq);
         was_attached = false;
@@ -42,7 +44,8 @@ void queue_delete_lq(struct queue_engine *e, struct str ns, struct str name)
 {
     struct queue_lq *lq = lq_ref(e, ns, name);
 
-    e->changes++;
+    if (lq->cq)
+        engine_change(e, lq->cq);
     lq_detach(e, lq);
     lq->exists = false;
     lq->weight = 1;
@@ -247,7 +250,9 @@ static void regroup(struct queue_engine *e, struct queue_wl *wl, struct queue_gr
 /* What was there before a new version, to see what changed. */
 struct before {
     enum pending_was was;
-    uint32_t flags;
+    uint32_t flags, all_flags;
+    int64_t order_ns;
+    struct instant reserved_at;
     uint32_t digest, evaluated;
     struct queue_cq *held;
     struct queue_lq *lq;
@@ -257,7 +262,9 @@ struct before {
 
 static void take_out(struct queue_engine *e, struct queue_wl *wl, struct before *b)
 {
-    b->flags = wl_flags(wl);
+    b->flags = b->all_flags = wl_flags(wl);
+    b->order_ns = wl->order_ns;
+    b->reserved_at = wl->extra ? wl->extra->reserved_at : (struct instant){0};
     if (wl->extra && wl->extra->is_assumed)
         b->flags &= ~(uint32_t)WL_ADMITTED; /* by us only: the API says it now */
     b->digest = wl->digest;
@@ -304,6 +311,32 @@ static void put_quota(struct queue_engine *e, struct queue_wl *wl, const struct 
         afs_drop(e, wl->group->lq, wl);
 }
 
+/* Is it, as a holder of quota, what it was for others? */
+static bool holds_the_same(const struct queue_wl *wl, const struct before *b)
+{
+    const struct wl_extra *x = wl->extra;
+
+    return b->held == x->holds && same_usage(x, b->usage.at, b->usage.len) &&
+           !((b->all_flags ^ x->flags) & ~(uint32_t)WL_ADMITTED) && b->lq == wl->group->lq &&
+           b->priority == wl->group->shape->priority && b->order_ns == wl->order_ns &&
+           b->reserved_at.ns == x->reserved_at.ns;
+}
+
+/* Who is to be judged anew. */
+static void note_change(struct queue_engine *e, struct queue_wl *wl, const struct before *b)
+{
+    struct queue_cq *holds = wl->extra ? wl->extra->holds : NULL, *cq = wl_cq(wl);
+
+    if (cq && cq->judged == wl)
+        cq->judged = NULL;
+    if (b->lq && b->lq != wl->group->lq && b->lq->cq)
+        engine_change(e, b->lq->cq);
+    if (b->held && b->held != holds)
+        engine_change(e, b->held);
+    if (holds && !holds_the_same(wl, b))
+        engine_change(e, holds);
+}
+
 static enum queue_put put_pending(struct queue_engine *e, struct queue_wl *wl,
                                   const struct before *b, struct instant now)
 {
@@ -328,7 +361,7 @@ enum queue_put queue_put_workload(struct queue_engine *e,
     struct before b = {0};
     enum queue_put result = QUEUE_PUT_OUT;
 
-    e->changes++;
+    e->events++;
     g->refs++; /* while the workload's record is exchanged */
     shape_unref(e, shape);
     e->has_named_shapes |= spec->shape_name.len > 0;
@@ -356,6 +389,7 @@ enum queue_put queue_put_workload(struct queue_engine *e,
     bool holds = (spec->flags & (WL_RESERVED | WL_FINISHED | WL_INACTIVE)) == WL_RESERVED &&
                  spec->admitted_to.len;
     put_quota(e, wl, &b, holds ? cq_ref(e, spec->admitted_to) : NULL, now);
+    note_change(e, wl, &b);
     if (wl_is_queueable(e, spec->flags)) {
         result = put_pending(e, wl, &b, now);
     } else {
@@ -379,9 +413,12 @@ void wl_discard(struct queue_engine *e, struct queue_wl *wl)
     cq_forget_preemptor(g->lq->cq, wl);
     second_pass_forget(e, wl);
     if (wl->extra && wl->extra->holds) {
+        engine_change(e, wl->extra->holds);
         engine_want_flush(e, &wl->extra->holds->node);
         cache_release(e, wl);
     }
+    if (g->lq->cq && g->lq->cq->judged == wl)
+        g->lq->cq->judged = NULL;
     afs_drop(e, g->lq, wl);
     wl_free(e, wl);
     group_unref(e, g);
@@ -405,7 +442,7 @@ void queue_delete_workload(struct queue_engine *e, struct str key)
 {
     struct queue_wl *wl = wl_find(e, key);
 
-    e->changes++;
+    e->events++;
     if (wl)
         wl_discard(e, wl);
 }

@@ -95,6 +95,32 @@ TEST(what_fits_starts_before_the_engine_rests)
     }
 }
 
+/* Whose tree did not change is not judged again; within a tree all are, as who waits for its
+ * victims keeps their room from the others. */
+TEST(an_event_is_the_business_of_its_tree)
+{
+    static const struct {
+        const char *name, *event, *want;
+    } cases[] = {
+        {"quota is freed in another tree", "done b2",         "b1 admitted"              },
+        {"somebody comes to another tree", "w b3 b 1 prio 2", "b3 no-victims"            },
+        {"somebody comes to the tree",     "w c3 c 1",        "p preempting v, c3 no-fit"},
+        {"a victim goes",                  "done v",          "p admitted"               },
+        {"nothing that anybody waits for", "flavor f",        "p preempting v"           },
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        scoped(box_close) struct box b = {0};
+        test_case(cases[i].name);
+        box_open(&b);
+        box_add(&b, "flavor f|cq a cohort t quota 4 within LowerPriority|cq c cohort t quota 0|"
+                    "cq b quota 1|w v a 4 running|w b2 b 1 running|w p a 4 prio 5|w b1 b 1");
+        check_samez(until_rest(&b), "p preempting v, b1 no-victims");
+        box_add(&b, cases[i].event);
+        check_samez(until_rest(&b), cases[i].want);
+    }
+}
+
 TEST(an_eviction_that_could_not_be_written_is_asked_again)
 {
     scoped(box_close) struct box b = {0};

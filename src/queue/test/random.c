@@ -203,7 +203,7 @@ static void submit(struct run *r)
     struct world *w = &r->w;
     struct job *j = &w->jobs[w->n_jobs];
 
-    *j = (struct job){.skipped_at = -1,
+    *j = (struct job){.skipped_at = UINT64_MAX,
                       .cq = (int)below(w, w->n_cqs),
                       .priority = below(w, 4),
                       .created = w->n_jobs * SECOND_NS,
@@ -486,7 +486,8 @@ static bool cycle(struct run *r)
     }
     for (size_t i = 0; i < p.len; i++)
         if (p.at[i].outcome == OUTCOME_SKIPPED)
-            job_named(&r->w, p.at[i].key)->skipped_at = r->changes;
+            job_named(&r->w, p.at[i].key)->skipped_at =
+                engine_changes(r->e, cq_find(r->e, p.at[i].cq), NULL);
     check_quota(r);
     for (size_t i = 0; i < p.len; i++)
         if (p.at[i].outcome == OUTCOME_PREEMPTING)
@@ -523,11 +524,13 @@ static void ask_all(struct run *r)
 }
 
 /* Was it, the first in line of its queue, or an equal that it was parked with, kept from its
- * room by a reservation since the last change? */
+ * room by a reservation since the last change of its tree? */
 static bool is_kept_out(const struct run *r, const struct job *j)
 {
+    uint64_t changes = engine_changes(r->e, cq_find(r->e, r->w.cqs[j->cq].name), NULL);
+
     for (int i = 0; i < r->w.n_jobs; i++)
-        if (r->w.jobs[i].cq == j->cq && r->w.jobs[i].skipped_at == r->changes)
+        if (r->w.jobs[i].cq == j->cq && r->w.jobs[i].skipped_at == changes)
             return true;
     return false;
 }

@@ -35,8 +35,8 @@ struct job {
     int n_podsets;
     int64_t priority, created;
     bool is_gone, runs, is_evicted;
-    int lingers;    /* cycles for which it still runs after its eviction */
-    int skipped_at; /* the number of changes when it last lost its room to others */
+    int lingers;         /* cycles for which it still runs after its eviction */
+    uint64_t skipped_at; /* engine_changes() when it last lost its room to others */
 };
 
 /* Nodes are numbered: cohorts, then ClusterQueues. */
