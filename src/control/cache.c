@@ -59,7 +59,14 @@ struct cache {
     uint64_t told;
     int n_failed;
     bool is_ready;
+    /* the first list, as far as it is not taken in yet; each holds a reference */
+    VEC(struct object *) listed;
+    size_t n_taken;
 };
+
+/* Objects of the first list a turn: whoever asks the server something at its start does not
+ * wait for all of them. */
+#define LIST_SLICE 128
 
 /* ---- indexes ---- */
 
@@ -372,18 +379,18 @@ static void take_event(void *ctx, const struct watch_event *event)
         set_object(c, event->object); /* else our own answer was here first */
 }
 
-static void take_list(void *ctx, const struct client_list_answer *answer)
+static void start_watch(struct cache *c)
 {
-    struct cache *c = ctx;
+    struct client_target t = {.kind = c->kind};
 
-    if (answer->err && answer->err->code == ERR_CANCELED)
-        return; /* the cache is gone, and its client goes */
-    if (answer->err) {
-        log_debug("list failed", "why=\"%s\"", answer->err->text);
-        retry(c);
-        return;
-    }
-    c->n_failed = 0;
+    c->watch = client_watch(control_client(c->control), &t,
+                            &(struct client_select){.fields = buf_str(&c->fields)}, c->told,
+                            take_event, c);
+}
+
+/* A list that comes after others: what it lacks is gone. */
+static void take_again(struct cache *c, const struct client_list_answer *answer)
+{
     map_each (i, &c->entries)
         (*map_at(&c->entries, i))->is_listed = false;
     for (size_t i = 0; i < answer->n_items; i++) {
@@ -399,15 +406,48 @@ static void take_list(void *ctx, const struct client_list_answer *answer)
         if (!e->is_listed && object_revision(e->object) <= answer->revision)
             remove_entry(c, e, NULL);
     }
-    c->told = MAX(c->told, answer->revision);
-    struct client_target t = {.kind = c->kind};
-    c->watch = client_watch(control_client(c->control), &t,
-                            &(struct client_select){.fields = buf_str(&c->fields)},
-                            answer->revision, take_event, c);
-    if (!c->is_ready) {
-        c->is_ready = true;
-        control_cache_ready(c->control);
+}
+
+static void take_slice(void *ctx)
+{
+    struct cache *c = ctx;
+    size_t end = MIN(c->n_taken + LIST_SLICE, c->listed.len);
+
+    for (; c->n_taken < end; c->n_taken++) {
+        set_object(c, c->listed.at[c->n_taken]);
+        object_unref(c->listed.at[c->n_taken]);
     }
+    if (end < c->listed.len) {
+        io_later(control_io(c->control), take_slice, c);
+        return;
+    }
+    vec_fini(&c->listed);
+    start_watch(c);
+    c->is_ready = true;
+    control_cache_ready(c->control);
+}
+
+static void take_list(void *ctx, const struct client_list_answer *answer)
+{
+    struct cache *c = ctx;
+
+    if (answer->err && answer->err->code == ERR_CANCELED)
+        return; /* the cache is gone, and its client goes */
+    if (answer->err) {
+        log_debug("list failed", "why=\"%s\"", answer->err->text);
+        retry(c);
+        return;
+    }
+    c->n_failed = 0;
+    c->told = MAX(c->told, answer->revision);
+    if (c->is_ready) {
+        take_again(c, answer);
+        start_watch(c);
+        return;
+    }
+    for (size_t i = 0; i < answer->n_items; i++)
+        vec_push(&c->listed, object_ref(answer->items[i]));
+    take_slice(c);
 }
 
 static void start_list(void *ctx)
@@ -436,6 +476,10 @@ void cache_free(struct cache *c)
 {
     client_watch_stop(c->watch);
     io_timer_free(c->retry);
+    io_later_cancel(control_io(c->control), take_slice, c);
+    for (size_t i = c->n_taken; i < c->listed.len; i++)
+        object_unref(c->listed.at[i]);
+    vec_fini(&c->listed);
     buf_fini(&c->fields);
     map_each (i, &c->entries) {
         struct entry *e = *map_at(&c->entries, i);

@@ -4,12 +4,18 @@
 
 #include "io/io.h"
 
+struct preparation {
+    control_prepare_fn *fn;
+    void *ctx;
+};
+
 struct control {
     struct io *io;
     struct client *client;
     struct str component;
     VEC(struct cache *) caches;
     VEC(struct controller *) controllers;
+    VEC(struct preparation) preparations; /* those that are not over */
     struct event_book *events;
 };
 
@@ -27,10 +33,14 @@ struct control *control_new(struct io *io, struct client *client, struct str com
     return c;
 }
 
+static void prepare(void *ctx);
+
 void control_free(struct control *c)
 {
     if (!c)
         return;
+    io_later_cancel(c->io, prepare, c);
+    vec_fini(&c->preparations);
     vec_each (i, &c->controllers)
         controller_free(c->controllers.at[i]);
     vec_fini(&c->controllers);
@@ -62,12 +72,17 @@ struct event_book *control_events(const struct control *c)
     return c->events;
 }
 
-bool control_is_ready(const struct control *c)
+static bool are_caches_ready(const struct control *c)
 {
     vec_each (i, &c->caches)
         if (!cache_is_ready(c->caches.at[i]))
             return false;
     return true;
+}
+
+bool control_is_ready(const struct control *c)
+{
+    return c->preparations.len == 0 && are_caches_ready(c);
 }
 
 struct cache *control_cache_if_any(struct control *c, const struct kind *kind)
@@ -94,12 +109,32 @@ struct cache *control_cache_of(struct control *c, const struct kind *kind, struc
     return cache;
 }
 
+static void prepare(void *ctx)
+{
+    struct control *c = ctx;
+    struct preparation *last = &c->preparations.at[c->preparations.len - 1];
+
+    if (last->fn(last->ctx))
+        c->preparations.len--;
+    control_cache_ready(c);
+}
+
 void control_cache_ready(struct control *c)
 {
-    if (!control_is_ready(c))
+    if (!are_caches_ready(c))
         return;
+    if (c->preparations.len) {
+        io_later_cancel(c->io, prepare, c);
+        io_later(c->io, prepare, c);
+        return;
+    }
     vec_each (i, &c->controllers)
         controller_start(c->controllers.at[i]);
+}
+
+void control_prepare(struct control *c, control_prepare_fn *fn, void *ctx)
+{
+    vec_push(&c->preparations, (struct preparation){fn, ctx});
 }
 
 void control_add_controller(struct control *c, struct controller *controller)

@@ -28,8 +28,12 @@ struct control *control_new(struct io *io, struct client *client, struct str com
 void control_free(struct control *c);
 struct io *control_io(const struct control *c);
 struct client *control_client(const struct control *c);
-/* Every cache that was asked for has its first list. */
+/* Every cache that was asked for has its first list, and what is prepared from them is. */
 bool control_is_ready(const struct control *c);
+/* What must be made of all that is there before any controller runs: called once every cache is
+ * ready, a part a turn, until it says that it is done. Before the caches are ready. */
+typedef bool control_prepare_fn(void *ctx);
+void control_prepare(struct control *c, control_prepare_fn *fn, void *ctx);
 
 /* ---- caches ---- */
 
@@ -112,7 +116,7 @@ struct controller_config {
 #define CONTROL_BACKOFF_MOST span_s(60)
 #define CONTROL_MAX_QUEUED 4000000 /* keys: past it the process says so and ends */
 
-/* Runs nothing before every cache asked for is ready. Freed by control_free(). */
+/* Runs nothing before control_is_ready(). Freed by control_free(). */
 struct controller *controller_new(struct control *c, const struct controller_config *config);
 void controller_queue(struct controller *c, struct str key);
 void controller_queue_after(struct controller *c, struct str key, struct span after);

@@ -16,6 +16,7 @@
 #include "queue/status.h"
 
 #define CYCLES_A_TURN 16 /* then others get their turn */
+#define FEED_SLICE 128   /* Workloads of the start a turn */
 
 /* What the engine knows, in the order in which it is told at first. */
 static const struct kind *const fed[] = {
@@ -52,6 +53,9 @@ struct admit {
     VEC(struct listener) listeners;
     struct list writes; /* under way */
     bool has_started;
+    VEC(struct object *)
+    to_feed; /* Workloads of the start; from n_fed on each holds a reference */
+    size_t n_fed;
 };
 
 enum { FED_WORKLOAD = countof(fed) - 1, FED_LQ = FED_WORKLOAD - 1, FED_CQ = FED_LQ - 1 };
@@ -250,13 +254,46 @@ static void runtime_class_changed(void *ctx, struct cache_event *e)
     wake_cycle(ad);
 }
 
-static void feed_all(struct admit *ad)
+/* Queues and all else that is few, and which Workloads there are. What changes from here on is
+ * told by fed_changed(). */
+static void feed_first(struct admit *ad)
 {
+    struct cache *workloads = ad->caches[FED_WORKLOAD];
+
     read_rules(ad);
-    for (size_t k = 0; k < countof(fed); k++)
+    for (size_t k = 0; k < FED_WORKLOAD; k++)
         put_all(ad, ad->caches[k]);
+    cache_each(i, workloads) vec_push(&ad->to_feed, object_ref(cache_at(workloads, i)));
     ad->has_started = true;
+}
+
+static void put_newest(struct admit *ad, struct object *o)
+{
+    scoped(arena_fini) struct arena a = arena_sized(16 << 10);
+    struct object *now = cache_find(ad->caches[FED_WORKLOAD], object_path(o));
+
+    if (now)
+        put(ad, &a, object_tree(now, &a));
+    object_unref(o);
+}
+
+/* A slice of the Workloads a turn. */
+static bool feed(void *ctx)
+{
+    struct admit *ad = ctx;
+
+    if (!ad->has_started)
+        feed_first(ad);
+    size_t end = MIN(ad->n_fed + FEED_SLICE, ad->to_feed.len);
+    for (; ad->n_fed < end; ad->n_fed++)
+        put_newest(ad, ad->to_feed.at[ad->n_fed]);
+    if (end < ad->to_feed.len)
+        return false;
+    vec_fini(&ad->to_feed);
+    ad->n_fed = 0;
     tell_listeners(ad, S(""), S(""));
+    wake_cycle(ad);
+    return true;
 }
 
 /* ---- writing ---- */
@@ -462,8 +499,6 @@ static int cycle(struct step *s, struct err *err)
     struct instant next = {0}, words;
 
     (void)err;
-    if (!ad->has_started)
-        feed_all(ad);
     for (int n = 0; queue_has_heads(ad->engine, s->now, &next); n++) {
         if (n == CYCLES_A_TURN) {
             step_again(s, (struct span){1});
@@ -526,7 +561,7 @@ struct admit *admit_new(struct control *c, const struct queue_config *config)
         cache_subscribe(ad->caches[i], fed_changed, &ad->feeds[i]);
     cache_subscribe(ad->limit_ranges, limit_range_changed, ad);
     cache_subscribe(ad->runtime_classes, runtime_class_changed, ad);
-    wake_cycle(ad);
+    control_prepare(c, feed, ad);
     return ad;
 }
 
@@ -536,6 +571,9 @@ void admit_free(struct admit *ad)
         return;
     list_each (p, &ad->writes)
         write_free(list_item(p, struct write, in_writes));
+    for (size_t i = ad->n_fed; i < ad->to_feed.len; i++)
+        object_unref(ad->to_feed.at[i]);
+    vec_fini(&ad->to_feed);
     queue_free(ad->engine);
     words_free(ad->words);
     vec_fini(&ad->listeners);

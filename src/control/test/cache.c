@@ -260,3 +260,62 @@ TEST(cache_index)
     check_samez(under(&w, cache_by_owner(w.cache), "u2"), "d");
     stop(&w);
 }
+
+TEST(cache_takes_a_long_list_in_slices)
+{
+    enum { N = 1000 };
+    struct object *items[N];
+    struct client_list_answer answer = {.items = items, .n_items = N, .revision = 2000};
+    struct world w;
+    int turns = 0;
+
+    start(&w);
+    for (int i = 0; i < N; i++)
+        items[i] =
+            fake_object(&w.fake, str_z(&w.fake.arena, str_printf(&w.fake.arena, "o%d", i)),
+                        (uint64_t)i + 1, NULL);
+    fake_check(&w.fake, "list@0");
+    w.fake.listed(w.fake.list_ctx, &answer);
+    for (int i = 0; i < N; i++)
+        object_unref(items[i]);
+    for (; !cache_is_ready(w.cache) && turns < N; turns++) {
+        check(cache_len(w.cache) < N);
+        io_turn(w.fake.io);
+    }
+    check(turns > 3 && turns < 20);
+    check_int(cache_len(w.cache), N);
+    fake_check(&w.fake, "watch>2000");
+    stop(&w);
+    start(&w); /* and one that is not taken in to its end */
+    for (int i = 0; i < N; i++)
+        items[i] =
+            fake_object(&w.fake, str_z(&w.fake.arena, str_printf(&w.fake.arena, "o%d", i)),
+                        (uint64_t)i + 1, NULL);
+    w.fake.listed(w.fake.list_ctx, &answer);
+    for (int i = 0; i < N; i++)
+        object_unref(items[i]);
+    io_turn(w.fake.io);
+    stop(&w);
+}
+
+static bool prepared(void *ctx)
+{
+    return --*(int *)ctx == 0;
+}
+
+TEST(control_is_ready_when_all_is_prepared)
+{
+    int parts = 3;
+    struct world w;
+
+    start(&w);
+    control_prepare(w.control, prepared, &parts);
+    fake_run(&w.fake, 10);
+    check_int(parts, 3); /* nothing is there to prepare from */
+    fake_listed(&w.fake, 7, "a:5");
+    check(!control_is_ready(w.control));
+    fake_run(&w.fake, 10);
+    check(control_is_ready(w.control));
+    check_int(parts, 0);
+    stop(&w);
+}
