@@ -1,6 +1,7 @@
 /* str.c - views of bytes, UTF-8 and hashes of them */
 #include "base/base.h"
 
+#include <endian.h>
 #include <sys/random.h>
 
 bool str_is_one_of(struct str s, const char *const *words, size_t n)
@@ -222,6 +223,20 @@ struct str str_lower(struct arena *a, struct str s)
     for (size_t i = 0; i < s.len; i++)
         at[i] = lower(s.at[i]);
     return (struct str){at, s.len};
+}
+
+uint64_t str_sum(struct str s)
+{
+    const uint64_t odd = UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t h = s.len * odd, word;
+
+    for (size_t i = 0; i < s.len; i += sizeof(word)) {
+        word = 0;
+        memcpy(&word, s.at + i, MIN(sizeof(word), s.len - i));
+        h = (h ^ le64toh(word)) * odd;
+        h ^= h >> 32;
+    }
+    return h;
 }
 
 uint64_t str_digest(struct str s)

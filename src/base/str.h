@@ -124,6 +124,9 @@ struct str str_of_u64(struct arena *a, uint64_t v);
 uint64_t str_hash(struct str s);
 /* The same for every process and machine (FNV-1a, 64 bits): for names and digests. */
 uint64_t str_digest(struct str s);
+/* The same for every process and machine, and quick for long texts: tells damage, not forgery.
+ */
+uint64_t str_sum(struct str s);
 
 /* The next code point of valid UTF-8 at *i, which moves past it; -1 where it is not valid (then
  * *i moves by one). */

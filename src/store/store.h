@@ -20,7 +20,7 @@ struct kind;
 struct object;
 struct store;
 
-#define STORE_FORMAT 1                      /* of the file; newer ones are refused */
+#define STORE_FORMAT 2                      /* of the file; newer ones are refused */
 #define STORE_MAX_VALUE ((size_t)1572864)   /* bytes of one object at rest */
 #define STORE_MAX_EVENTS 65536              /* of a kind, kept for watches */
 #define STORE_MAX_PAST ((size_t)6 << 20)    /* bytes of replaced versions of a kind */

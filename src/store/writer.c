@@ -91,7 +91,7 @@ static int write_row(struct writer *w, const struct write *row, struct err *err)
     bind_text(w->put_head, 3, row->path);
     bind_text(w->put_head, 4, row->uid);
     sqlite3_bind_int64(w->put_head, 5, (int64_t)row->revision);
-    sqlite3_bind_int64(w->put_head, 6, (int64_t)str_digest(row->value));
+    sqlite3_bind_int64(w->put_head, 6, (int64_t)str_sum(row->value));
     sqlite3_bind_int64(w->put_body, 1, id);
     sqlite3_bind_blob(w->put_body, 2, row->value.at, (int)row->value.len, SQLITE_STATIC);
     return run(w, w->put_head, err) < 0 ? -1 : run(w, w->put_body, err);

@@ -118,6 +118,23 @@ TEST(str_u64)
     check_int(str_of_u64(&a, UINT64_MAX).len, STR_U64_MAX);
 }
 
+TEST(str_sum)
+{
+    static const char text[] = "abcdefghijklmnopqrs";
+
+    /* stored: it may not change */
+    check(str_sum(S("")) == 0);
+    check(str_sum(S("abc")) == UINT64_C(0xC375C0F2471A9D44));
+    check(str_sum(S("abcdefghi")) == UINT64_C(0xC958A56D2D4736DC));
+    for (size_t i = 0; i + 1 < sizeof(text); i++) {
+        char other[sizeof(text)];
+        memcpy(other, text, sizeof(text));
+        other[i] ^= 1;
+        check(str_sum(str_of(other, sizeof(text) - 1)) != str_sum(str_from(text)));
+    }
+    check(str_sum(str_of("a\0", 2)) != str_sum(S("a")));
+}
+
 TEST(str_find)
 {
     check_int(str_find(S("hello"), S("lo")), 3);
