@@ -13,6 +13,8 @@
 #define MAX_PARALLEL_OF_MANY 10000
 #define MAX_FAILED_OF_MANY 10000
 #define MANAGED_BY_MAX 63
+#define MAX_SUCCESS_RULES 20
+#define MAX_SUCCESS_INDEXES 65536 /* bytes of a list */
 
 static const struct str generated[] = {
     S_INIT("batch.kubernetes.io/controller-uid"),
@@ -221,17 +223,22 @@ static void check_success_rule(struct field_errors *e, const struct field_path *
         field_required(e, at,
                        "at least one of succeededCount or succeededIndexes must be "
                        "specified");
+    if (json_str(indexes).len > MAX_SUCCESS_INDEXES)
+        field_too_long(e, &indexes_at, indexes, MAX_SUCCESS_INDEXES);
     if (json_has(indexes) &&
         index_list_check(json_str(indexes), completions, &n_listed, &err) < 0)
         field_invalid(e, &indexes_at, indexes, "error parsing succeededIndexes: %s", err.text);
     if (!json_has(count))
         return;
+    if (json_i64(count, 0) < 0)
+        field_invalid(e, &count_at, count, "must be greater than or equal to 0");
     at_most(e, &count_at, count, completions, " (the number of specified completions)");
     if (json_has(indexes))
         at_most(e, &count_at, count, n_listed,
                 " (the number of indexes in the specified succeededIndexes field)");
 }
 
+/* Where there are indexes: else the mode has said that there may be none of this. */
 static void check_success_policy(struct field_errors *e, const struct field_path *path,
                                  const struct json *spec)
 {
@@ -240,8 +247,15 @@ static void check_success_policy(struct field_errors *e, const struct field_path
     const struct json *rules = json_path(spec, "successPolicy", "rules", NULL);
     int32_t completions = (int32_t)json_i64(json_getz(spec, "completions"), 0);
 
-    if (!str_eqz(json_str(json_getz(spec, "completionMode")), "Indexed"))
+    if (!str_eqz(json_str(json_getz(spec, "completionMode")), "Indexed") ||
+        !json_has(json_getz(spec, "successPolicy")))
         return;
+    if (!json_len(rules))
+        field_required(e, &rules_at,
+                       "at least one rules must be specified when the successPolicy is "
+                       "specified");
+    if (json_len(rules) > MAX_SUCCESS_RULES)
+        field_too_many(e, &rules_at, (int64_t)json_len(rules), MAX_SUCCESS_RULES);
     json_each (i, rules) {
         struct field_path item = field_item(&rules_at, i);
         check_success_rule(e, &item, json_at(rules, i), completions);
@@ -258,6 +272,10 @@ static void check_managed_by(struct field_errors *e, const struct field_path *pa
 
     if (!json_has(v))
         return;
+    if (!json_str(v).len) {
+        field_required(e, &at, "%s", "");
+        return;
+    }
     for (size_t i = 0; i < faults.n; i++)
         field_invalid(e, &at, v, "%.*s", STR_ARG(name_fault(e->arena, &faults, i)));
     if (json_str(v).len > MANAGED_BY_MAX)

@@ -150,7 +150,10 @@ static void check_indexes(const struct look *l)
             "cannot set non-null failedIndexes when backoffLimitPerIndex is null");
     if ((completed_changed || failed_changed) && has_completions && json_has(failed) &&
         index_lists_overlap(completed, json_str(failed), l->completions, &index))
-        bad(l, S("failedIndexes"), "failedIndexes and completedIndexes overlap");
+        bad(l, S("failedIndexes"),
+            str_printf(l->e->arena, "failedIndexes and completedIndexes overlap at index: %d%c",
+                       index, 0)
+                .at);
 }
 
 /* ---- transitions: times ---- */

@@ -287,39 +287,56 @@ static bool is_later(const struct job_pod *p, const struct job_pod *than)
            !instant_before(p->finished, than->finished);
 }
 
+/* By index; of one index in the order of the look. */
+static int by_index_alone(const void *a, const void *b)
+{
+    const struct job_pod *x = *(const struct job_pod *const *)a;
+    const struct job_pod *y = *(const struct job_pod *const *)b;
+
+    return (x->index > y->index) - (x->index < y->index);
+}
+
 /* The last failed pod of each index that is neither active nor over: it keeps its finalizer
  * until its replacement carries the count on. */
 static void held_pods(struct view *v, struct job_plan *plan)
 {
-    VEC(uint32_t) held = {0};
-    MAP(uint32_t) by_index = {0};
+    VEC(const struct job_pod *) failed = {0};
 
     each_idle(p, v)
     {
-        if (!is_considered_failed(v, p) || !holds_finalizer(v, p) || !has_valid_index(v, p) ||
-            index_marks_has(&v->busy, p->index) || index_set_has(&plan->completed, p->index) ||
-            index_set_has(&plan->failed_indexes, p->index))
-            continue;
-        struct str key = str_copy(v->a, str_of((const char *)&p->index, sizeof(p->index)));
-        uint32_t *at = map_get(&by_index, key), me = (uint32_t)(p - v->look->pods);
-        if (!at)
-            *map_put(&by_index, key) = me;
-        else if (is_later(p, &v->look->pods[*at]))
-            *at = me;
+        if (is_considered_failed(v, p) && holds_finalizer(v, p) && has_valid_index(v, p) &&
+            !index_marks_has(&v->busy, p->index) &&
+            !index_set_has(&plan->completed, p->index) &&
+            !index_set_has(&plan->failed_indexes, p->index))
+            vec_push_in(v->a, &failed, p);
     }
-    map_each (i, &by_index)
-        vec_push_in(v->a, &held, *map_at(&by_index, i));
-    map_fini(&by_index);
-    plan->held = held.at;
-    plan->n_held = held.len;
+    sort_stable(failed.at, failed.len, sizeof(*failed.at), by_index_alone);
+    uint32_t *held = arena_array(v->a, uint32_t, failed.len + 1);
+    for (size_t i = 0, end; i < failed.len; i = end) {
+        const struct job_pod *last = failed.at[i];
+        for (end = i + 1; end < failed.len && failed.at[end]->index == last->index; end++)
+            if (is_later(failed.at[end], last))
+                last = failed.at[end];
+        held[plan->n_held++] = (uint32_t)(last - v->look->pods);
+    }
+    plan->held = held;
 }
 
-static const struct job_pod *held_of_index(const struct view *v, const struct job_plan *plan,
-                                           int32_t index)
+const struct job_pod *job_plan_held(const struct job_look *look, const struct job_plan *plan,
+                                    int32_t index)
 {
-    for (size_t i = 0; i < plan->n_held; i++)
-        if (v->look->pods[plan->held[i]].index == index)
-            return &v->look->pods[plan->held[i]];
+    size_t from = 0, to = plan->n_held;
+
+    while (from < to) {
+        size_t mid = (from + to) / 2;
+        const struct job_pod *p = &look->pods[plan->held[mid]];
+        if (p->index == index)
+            return p;
+        if (p->index < index)
+            from = mid + 1;
+        else
+            to = mid;
+    }
     return NULL;
 }
 
@@ -590,7 +607,7 @@ static void plan_indexed_births(struct view *v, struct job_plan *plan, size_t n)
     pending_indexes(v, plan, n, &pending);
     for (size_t i = 0; i < pending.len; i++) {
         const struct job_pod *last =
-            v->is_per_index ? held_of_index(v, plan, pending.at[i]) : NULL;
+            v->is_per_index ? job_plan_held(v->look, plan, pending.at[i]) : NULL;
         struct job_birth b = {.index = pending.at[i]};
         if (last) {
             struct span left = job_index_backoff_left(v->look, last);

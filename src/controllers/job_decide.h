@@ -72,7 +72,7 @@ struct job_plan {
     int64_t succeeded, failed;
     struct job_backoff backoff; /* to remember once the status is written */
     struct index_set completed, failed_indexes, stored_completed;
-    const uint32_t *held; /* pods kept for their failure count until they are replaced */
+    const uint32_t *held; /* pods kept for their failure count until replaced, by index */
     size_t n_held;
     const struct job_pod *const *idle; /* the pods that are not active; NULL: look at all */
     size_t n_idle;
@@ -112,6 +112,9 @@ bool job_is_finished(const struct job *job);
 bool job_is_managed_elsewhere(const struct job *job);
 
 struct job_plan job_decide(struct arena *a, const struct job_look *look);
+/* The pod that is held for an index, or NULL. */
+const struct job_pod *job_plan_held(const struct job_look *look, const struct job_plan *plan,
+                                    int32_t index);
 struct job_settled job_settle(struct arena *a, const struct job_look *look,
                               const struct job_plan *plan, const struct job_done *done);
 /* The counting alone (1.12), by the plan's outcome; `is_dirty`: something else changed. */

@@ -78,21 +78,14 @@ static bool is_considered_failed(const struct track *t, const struct job_pod *p)
            (!t->plan->is_only_failed && p->is_deleting && p->phase != POD_SUCCEEDED);
 }
 
-static bool is_held(const struct track *t, const struct job_pod *p)
-{
-    for (size_t i = 0; i < t->plan->n_held; i++)
-        if (&t->look->pods[t->plan->held[i]] == p)
-            return true;
-    return false;
-}
-
 /* 2. */
 static bool may_go(const struct track *t, const struct job_pod *p)
 {
     if (instant_is_set(t->look->job->metadata->deletion_timestamp) ||
         t->outcome != JOB_GOES_ON || p->phase == POD_SUCCEEDED)
         return true;
-    return is_considered_failed(t, p) && !(t->plan->is_per_index && is_held(t, p));
+    return is_considered_failed(t, p) &&
+           !(t->plan->is_per_index && job_plan_held(t->look, t->plan, p->index) == p);
 }
 
 static bool has_valid_index(const struct track *t, const struct job_pod *p)

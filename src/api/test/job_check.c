@@ -74,6 +74,80 @@ TEST(job_check_spec)
     }
 }
 
+/* What 1.3 of the Jobs reference says of several errors at once, in single quotes. */
+TEST(job_check_together)
+{
+    /* clang-format off */
+    static const struct {
+        const char *name, *spec, *want;
+    } cases[] = {
+        {"an empty manager", "'managedBy':''", "Required spec.managedBy"},
+        {"no path", "'managedBy':'acme.io/'", "Invalid spec.managedBy"},
+        {"no host", "'managedBy':'/foo'", "Invalid spec.managedBy"},
+        {"a bad host and a bad path", "'managedBy':'Acme.io/foo bar'", "Invalid spec.managedBy, Invalid spec.managedBy"},
+        {"more slashes are of the path", "'managedBy':'acme.io/foo/bar%20x'", ""},
+        {"too long on top of it", "'managedBy':'" SIXTY "xxxx'", "Invalid spec.managedBy, TooLong spec.managedBy"},
+
+        {"a mode nobody knows: only successPolicy is judged by it",
+         "'completionMode':'Sideways','completions':1,'backoffLimitPerIndex':1,'successPolicy':{'rules':[{'succeededCount':1}]}",
+         "NotSupported spec.completionMode, Invalid spec.successPolicy"},
+        {"without indexes, nothing else of a successPolicy is said",
+         "'successPolicy':{'rules':[{'succeededCount':-1}]}", "Invalid spec.successPolicy"},
+        {"nor that it has no rules", "'successPolicy':{'rules':[]}", "Invalid spec.successPolicy"},
+        {"with indexes it has some", "'completionMode':'Indexed','completions':1,'successPolicy':{'rules':[]}",
+         "Required spec.successPolicy.rules"},
+        {"a rule says something", "'completionMode':'Indexed','completions':1,'successPolicy':{'rules':[{}]}",
+         "Required spec.successPolicy.rules[0]"},
+        {"a count below zero", "'completionMode':'Indexed','completions':1,'successPolicy':{'rules':[{'succeededCount':-1}]}",
+         "Invalid spec.successPolicy.rules[0].succeededCount"},
+        {"a count over both", "'completionMode':'Indexed','completions':3,'successPolicy':{'rules':[{'succeededIndexes':'0','succeededCount':4}]}",
+         "Invalid spec.successPolicy.rules[0].succeededCount, Invalid spec.successPolicy.rules[0].succeededCount"},
+        {"a list that cannot be read has none",
+         "'completionMode':'Indexed','completions':3,'successPolicy':{'rules':[{'succeededIndexes':'2-1','succeededCount':1}]}",
+         "Invalid spec.successPolicy.rules[0].succeededIndexes, Invalid spec.successPolicy.rules[0].succeededCount"},
+        {"an empty list is one", "'completionMode':'Indexed','completions':3,'successPolicy':{'rules':[{'succeededIndexes':''}]}", ""},
+
+        {"two limits broken by one number", "'completionMode':'Indexed','completions':5,'backoffLimitPerIndex':1,'maxFailedIndexes':100001",
+         "Invalid spec.maxFailedIndexes, Invalid spec.maxFailedIndexes"},
+        {"maxFailedIndexes alone", "'completionMode':'Indexed','completions':5,'maxFailedIndexes':1", "Required spec.backoffLimitPerIndex"},
+        {"zeros", "'parallelism':0,'completions':0,'backoffLimit':0,'activeDeadlineSeconds':0,'ttlSecondsAfterFinished':0", ""},
+        {"each below zero", "'parallelism':-1,'completions':-1,'activeDeadlineSeconds':-1,'backoffLimit':-1,'ttlSecondsAfterFinished':-1",
+         "Invalid spec.parallelism, Invalid spec.completions, Invalid spec.activeDeadlineSeconds, Invalid spec.backoffLimit, "
+         "Invalid spec.ttlSecondsAfterFinished"},
+
+        {"an action is needed", "'podFailurePolicy':{'rules':[{'onExitCodes':{'operator':'In','values':[1]}}]}",
+         "Required spec.podFailurePolicy.rules[0].action"},
+        {"both ways to match", "'podFailurePolicy':{'rules':[{'action':'Count','onExitCodes':{'operator':'In','values':[1]},"
+         "'onPodConditions':[{'type':'A'}]}]}", "Invalid spec.podFailurePolicy.rules[0]"},
+        {"an operator that is not there", "'podFailurePolicy':{'rules':[{'action':'Count','onExitCodes':{'values':[1]}}]}",
+         "Required spec.podFailurePolicy.rules[0].onExitCodes.operator"},
+        {"an operator nobody knows", "'podFailurePolicy':{'rules':[{'action':'Count','onExitCodes':{'operator':'Is','values':[0]}}]}",
+         "NotSupported spec.podFailurePolicy.rules[0].onExitCodes.operator"},
+        {"zero, where it is not In", "'podFailurePolicy':{'rules':[{'action':'Count','onExitCodes':{'operator':'NotIn','values':[0,1]}}]}", ""},
+        {"thrice the same", "'podFailurePolicy':{'rules':[{'action':'Count','onExitCodes':{'operator':'In','values':[4,4,4]}}]}",
+         "Duplicate spec.podFailurePolicy.rules[0].onExitCodes.values[1], Duplicate spec.podFailurePolicy.rules[0].onExitCodes.values[2]"},
+        {"a container that is not there", "'podFailurePolicy':{'rules':[{'action':'Count','onExitCodes':{'containerName':'x','operator':'In','values':[4]}}]}",
+         "Invalid spec.podFailurePolicy.rules[0].onExitCodes.containerName"},
+        {"a condition without a type", "'podFailurePolicy':{'rules':[{'action':'Count','onPodConditions':[{'type':''}]}]}",
+         "Invalid spec.podFailurePolicy.rules[0].onPodConditions[0].type, Invalid spec.podFailurePolicy.rules[0].onPodConditions[0].type"},
+        {"replaced only when they failed", "'podReplacementPolicy':'TerminatingOrFailed','podFailurePolicy':{'rules':[]}",
+         "NotSupported spec.podReplacementPolicy"},
+        {"a replacement nobody knows", "'podReplacementPolicy':'Later'", "NotSupported spec.podReplacementPolicy"},
+    };
+    /* clang-format on */
+    scoped(arena_fini) struct arena a = arena_sized(16 << 10);
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct field_errors e = field_errors_in(&a);
+        struct str spec = json_text(&a, quoted(&a, str_printf(&a, "{%s}", cases[i].spec)));
+        const char *inner = str_z(&a, str_slice(spec, 1, spec.len - 1));
+        test_case(cases[i].name);
+        kind_validate(&e, kind_of(S("batch/v1"), S("Job")), job_of(&a, inner, ""), NULL);
+        check_samez(refused_text(&a, &e), cases[i].want);
+        arena_reset(&a);
+    }
+}
+
 TEST(job_check_status)
 {
     static const char *const done =
