@@ -147,6 +147,7 @@ void sched_set_node(struct sched *s, const struct node *node)
     const struct node_status *st = node->status;
 
     n->is_known = true;
+    n->points_for = 0;
     copy_node(n, node);
     n->is_not_ready = is_not_ready(st);
     amounts_of_list(&s->resources,
@@ -173,6 +174,7 @@ static void count(struct sched_pod *p, int sign)
 {
     struct sched_node *n = p->node;
 
+    n->points_for = 0;
     amounts_add_all(&n->used, &p->asks, sign);
     n->scored_cpu += sign * p->scored_cpu;
     n->scored_memory += sign * p->scored_memory;
@@ -257,7 +259,7 @@ bool sched_has_pod(const struct sched *s, struct str uid)
 /* ---- the choice ---- */
 
 struct candidate {
-    const struct sched_node *node;
+    struct sched_node *node;
     int64_t preference, soft_taints;
 };
 
@@ -267,6 +269,7 @@ struct choosing {
     const struct pod *pod;
     struct amounts asks;
     int64_t scored_cpu, scored_memory;
+    bool has_wishes; /* of nodes: a selector, or an affinity */
     VEC(struct sched_reason) reasons;
     VEC(struct candidate) fit;
     size_t n_nodes;
@@ -320,15 +323,16 @@ static bool fits(struct choosing *c, const struct sched_node *n)
     struct str name = str_from(n->name), why;
     const struct taint *taint;
 
-    if (fit_cordoned(n->is_unschedulable, &spec->tolerations)) {
+    if (n->is_unschedulable && fit_cordoned(true, &spec->tolerations)) {
         reason(c, "NodeUnschedulable", S("node(s) were unschedulable"));
     } else if (n->is_not_ready) {
         reason(c, "NodeNotReady", S("node(s) were not ready"));
-    } else if ((taint = fit_untolerated(&n->taints, &spec->tolerations)) != NULL) {
+    } else if (n->taints.len &&
+               (taint = fit_untolerated(&n->taints, &spec->tolerations)) != NULL) {
         reason(c, "TaintToleration",
                str_printf(c->arena, "node(s) had untolerated taint {%.*s: %.*s}",
                           STR_ARG(taint->key), STR_ARG(taint->value)));
-    } else if (!fit_selected(spec, name, &n->labels)) {
+    } else if (c->has_wishes && !fit_selected(spec, name, &n->labels)) {
         reason(c, "NodeAffinity", S("node(s) didn't match Pod's node affinity/selector"));
     } else if (has_room(c, n)) {
         if (!c->allow || c->allow(c->ctx, name, &why))
@@ -338,10 +342,15 @@ static bool fits(struct choosing *c, const struct sched_node *n)
     return false;
 }
 
+static bool has_wishes(const struct pod *pod)
+{
+    return pod->spec->node_selector.len || pod->spec->affinity;
+}
+
 bool sched_fits_node(struct sched *s, const struct pod *pod, struct str node)
 {
     scoped(arena_fini) struct arena a = {0};
-    struct choosing c = {.s = s, .arena = &a, .pod = pod};
+    struct choosing c = {.s = s, .arena = &a, .pod = pod, .has_wishes = has_wishes(pod)};
     struct sched_node **n = map_get(&s->by_name, node);
 
     if (!n || !(*n)->is_known)
@@ -371,18 +380,29 @@ static int64_t balance(const struct sched_node *n, int64_t cpu, int64_t memory)
     return (int64_t)((1 - off) * SCORE_MAX);
 }
 
-static int64_t score(const struct choosing *c, const struct candidate *k,
-                     int64_t max_preference, int64_t max_soft)
+static int64_t points_of(const struct choosing *c, const struct sched_node *n)
 {
-    const struct sched_node *n = k->node;
     int64_t cpu = n->scored_cpu + c->scored_cpu, memory = n->scored_memory + c->scored_memory;
     int64_t sum = (least_allocated(amounts_get(&n->size, RESOURCE_CPU), cpu) +
                    least_allocated(amounts_get(&n->size, RESOURCE_MEMORY), memory)) /
                   2;
 
-    sum += balance(n, amounts_get(&n->used, RESOURCE_CPU) + amounts_get(&c->asks, RESOURCE_CPU),
+    return sum +
+           balance(n, amounts_get(&n->used, RESOURCE_CPU) + amounts_get(&c->asks, RESOURCE_CPU),
                    amounts_get(&n->used, RESOURCE_MEMORY) +
                        amounts_get(&c->asks, RESOURCE_MEMORY));
+}
+
+static int64_t score(const struct choosing *c, const struct candidate *k,
+                     int64_t max_preference, int64_t max_soft)
+{
+    struct sched_node *n = k->node;
+
+    if (n->points_for != c->s->asker) {
+        n->points = points_of(c, n);
+        n->points_for = c->s->asker;
+    }
+    int64_t sum = n->points;
     if (max_preference > 0)
         sum += WEIGHT_AFFINITY * (k->preference * SCORE_MAX / max_preference);
     sum += WEIGHT_TAINTS *
@@ -451,25 +471,54 @@ static struct str say(struct choosing *c)
     return buf_str(&out);
 }
 
+static struct candidate candidate(const struct choosing *c, struct sched_node *n)
+{
+    const struct pod_spec *spec = c->pod->spec;
+    struct candidate k = {.node = n};
+
+    if (c->has_wishes)
+        k.preference = fit_preference(spec, str_from(n->name), &n->labels);
+    if (n->taints.len)
+        k.soft_taints = (int64_t)fit_soft_taints(&n->taints, &spec->tolerations);
+    return k;
+}
+
+/* Does it ask for what the last one asked for? */
+static void note_asker(struct sched *s, const struct choosing *c)
+{
+    const int64_t asked[] = {c->scored_cpu, c->scored_memory,
+                             amounts_get(&c->asks, RESOURCE_CPU),
+                             amounts_get(&c->asks, RESOURCE_MEMORY)};
+
+    _Static_assert(sizeof(asked) == sizeof(s->asked), "one number each");
+    if (s->asker && memcmp(asked, s->asked, sizeof(asked)) == 0)
+        return;
+    memcpy(s->asked, asked, sizeof(asked));
+    s->asker++;
+}
+
 struct sched_choice sched_choose(struct sched *s, struct arena *a, const struct pod *pod,
                                  sched_allow_fn *allow, void *ctx)
 {
-    struct choosing c = {.s = s, .arena = a, .pod = pod, .allow = allow, .ctx = ctx};
+    struct choosing c = {.s = s,
+                         .arena = a,
+                         .pod = pod,
+                         .has_wishes = has_wishes(pod),
+                         .allow = allow,
+                         .ctx = ctx};
 
     amounts_of_pod(&s->resources, pod->spec, &c.asks);
     score_asks(pod->spec, &c.asks, &c.scored_cpu, &c.scored_memory);
+    note_asker(s, &c);
+    c.fit.at = arena_raw(a, s->nodes.len * sizeof(*c.fit.at) + 1, _Alignof(struct candidate));
+    c.fit.cap = s->nodes.len;
     vec_each (i, &s->nodes) {
-        const struct sched_node *n = s->nodes.at[i];
+        struct sched_node *n = s->nodes.at[i];
         if (!n->is_known)
             continue;
         c.n_nodes++;
         if (fits(&c, n))
-            vec_push_in(a, &c.fit,
-                        (struct candidate){.node = n,
-                                           .preference = fit_preference(
-                                               pod->spec, str_from(n->name), &n->labels),
-                                           .soft_taints = (int64_t)fit_soft_taints(
-                                               &n->taints, &pod->spec->tolerations)});
+            c.fit.at[c.fit.len++] = candidate(&c, n);
     }
     vec_sort(&c.reasons, by_text);
     const struct sched_node *n = best(&c);

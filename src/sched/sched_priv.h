@@ -16,6 +16,8 @@ struct sched_node {
     struct amounts size, used;
     int64_t scored_cpu, scored_memory; /* used, as scores count it */
     size_t n_pods;
+    uint64_t points_for; /* the s->asker that `points` are for; 0: for none */
+    int64_t points;
 };
 
 struct sched_pod {
@@ -33,6 +35,10 @@ struct sched {
     MAP(struct sched_pod *) pods;   /* by uid */
     MAP(struct parked *) parked;    /* by the caller's key */
     bool has_priorities;            /* of parked ones: they differ */
+    /* What the last pod asked for, as scores count it, and a number for that. Pods of one Job
+     * ask alike: only nodes where something changed since are scored again. */
+    int64_t asked[4];
+    uint64_t asker;
 };
 
 void parked_free(struct parked *p);

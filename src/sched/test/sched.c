@@ -321,3 +321,43 @@ TEST(sched_speed)
     check_int(sched_choose(s, &a, make_pod(&a, S("cpu=3")), NULL, NULL).n_fit, 1800);
     sched_free(s);
 }
+
+/* What was worked out for one pod and kept must not show in the choice for the next: pods come
+ * and go, and each is placed as by somebody who sees the nodes for the first time. */
+TEST(choices_do_not_remember)
+{
+    static const char nodes[] =
+        "a cpu=8 memory=16; b cpu=4 memory=64; c cpu=8 memory=8; d cpu=16 "
+        "memory=16 ?slow=1; e cpu=2 memory=32 zone:x";
+    static const char *const asks[] = {"cpu=1", "cpu=1", "memory=2", "cpu=1 zone:x",
+                                       "cpu=2 memory=4"};
+    scoped(arena_fini) struct arena a = arena_sized(64 << 10);
+    struct sched *s = sched_new();
+    struct pod *placed[60];
+    size_t n = 0;
+
+    set_nodes(&a, s, nodes);
+    for (uint32_t i = 0; i < countof(placed); i++) {
+        struct sched *fresh = sched_new();
+        struct pod *pod = make_pod(&a, str_from(asks[i * i % countof(asks)]));
+        pod->metadata->uid = str_printf(&a, "p%u", i);
+        set_nodes(&a, fresh, nodes);
+        for (size_t k = 0; k < n; k++)
+            sched_set_pod(fresh, placed[k]);
+        struct sched_choice want = sched_choose(fresh, &a, pod, NULL, NULL);
+        struct sched_choice got = sched_choose(s, &a, pod, NULL, NULL);
+        check_same(got.node, want.node);
+        if (want.node.len) {
+            pod->spec->node_name = str_copy(&a, want.node);
+            sched_set_pod(s, pod);
+            placed[n++] = pod;
+        }
+        if (n > 4 && i % 3 == 0) {
+            sched_remove_pod(s, placed[i % n]->metadata->uid);
+            placed[i % n] = placed[n - 1];
+            n--;
+        }
+        sched_free(fresh);
+    }
+    sched_free(s);
+}
