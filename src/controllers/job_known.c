@@ -19,7 +19,7 @@ struct job_known *job_memory_find(const struct job_memory *m, struct str path)
 static void drop_changed(struct job_known *k)
 {
     vec_each (i, &k->changed)
-        object_unref(k->changed.at[i]);
+        free(k->changed.at[i].uid);
     vec_clear(&k->changed);
 }
 
@@ -219,8 +219,18 @@ static void read_pod(struct job_known *k, struct arena *a, const struct job *job
 
 void job_known_changed(struct job_known *k, struct object *pod)
 {
-    if (k->is_full) /* else all are read anyway */
-        vec_push(&k->changed, object_ref(pod));
+    struct str uid = object_uid(pod), name = object_key(pod).name;
+
+    if (!k->is_full)
+        return; /* all are read anyway */
+    if (k->changed.len && str_eqz(uid, vec_last(&k->changed).uid))
+        return; /* one pod, again */
+    char *own = mem_alloc(uid.len + name.len + 2);
+    memcpy(own, uid.at, uid.len);
+    own[uid.len] = 0;
+    memcpy(own + uid.len + 1, name.at, name.len);
+    own[uid.len + 1 + name.len] = 0;
+    vec_push(&k->changed, (struct job_change){own, own + uid.len + 1});
 }
 
 void job_known_doubt(struct job_known *k)
@@ -242,19 +252,22 @@ static bool is_ours(const struct job_known *k, struct object *o, struct arena *a
 
 static void read_changed(struct job_known *k, const struct job *job,
                          const struct selector *selector, const struct cache *pods,
-                         struct object *was)
+                         const struct job_change *change)
 {
     scoped(arena_fini) struct arena a = arena_sized(16 << 10);
-    struct object *now = cache_find(pods, object_path(was));
-    uint32_t *at = map_get(&k->at, object_uid(was));
+    struct str uid = str_from(change->uid), ns, name;
 
-    if (!now || !str_eq(object_uid(now), object_uid(was))) {
-        remove_pod(k, object_uid(was));
-        forget_let_go(k, object_uid(was));
+    str_cut(str_from(k->path), '/', &ns, &name);
+    struct object *now = cache_get(pods, ns, str_from(change->name));
+    uint32_t *at = map_get(&k->at, uid);
+    if (!now || !str_eq(object_uid(now), uid)) {
+        remove_pod(k, uid);
+        forget_let_go(k, uid);
     } else if (!is_ours(k, now, &a)) {
-        remove_pod(k, object_uid(was));
-    } else if (!at || k->sources.at[*at].revision != object_revision(now))
+        remove_pod(k, uid);
+    } else if (!at || k->sources.at[*at].revision != object_revision(now)) {
         read_pod(k, &a, job, selector, now);
+    }
 }
 
 static void read_all(struct job_known *k, const struct job *job,
@@ -282,6 +295,6 @@ void job_known_refresh(struct job_known *k, const struct job *job,
         return;
     }
     vec_each (i, &k->changed)
-        read_changed(k, job, selector, pods, k->changed.at[i]);
+        read_changed(k, job, selector, pods, &k->changed.at[i]);
     drop_changed(k);
 }

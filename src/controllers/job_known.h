@@ -20,13 +20,20 @@ struct job_source {
     uint64_t revision;
 };
 
+/* A pod to read anew: not the version that told of it, whose bytes would stay in memory for as
+ * long as the look waits. */
+struct job_change {
+    char *uid; /* owned; its name behind it */
+    const char *name;
+};
+
 struct job_known {
     struct job_backoff backoff;
     int n_refused;                  /* looks in a row whose creations were refused */
     VEC(struct job_pod) pods;       /* must not change while a run is under way */
     VEC(struct job_source) sources; /* the same order */
     MAP(uint32_t) at;               /* place by the pod's uid */
-    VEC(struct object *) changed;   /* pods to read anew; each holds a reference */
+    VEC(struct job_change) changed;
     MAP(char *) let_go;    /* uids whose finalizer we took, and caches may still show */
     VEC(char *) strangers; /* names of pods that the selector no longer selects */
     bool is_full;          /* every pod was read once */
