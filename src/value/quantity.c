@@ -493,8 +493,15 @@ static int cmp_big(const struct quantity *x, const struct quantity *y)
 
 int quantity_cmp_slow(const struct quantity *x, const struct quantity *y)
 {
+    uint32_t k = (uint32_t)x->scale - (uint32_t)y->scale + QUANTITY_NEAR;
+
     if (x->is_big || y->is_big)
         return cmp_big(x, y);
+    if (k <= 2 * QUANTITY_NEAR) {
+        __int128 a = (__int128)x->value * quantity_raise[k][0];
+        __int128 b = (__int128)y->value * quantity_raise[k][1];
+        return (a > b) - (a < b);
+    }
     if (x->value == 0 || y->value == 0)
         return (x->value > y->value) - (x->value < y->value);
     if (x->scale > y->scale) /* x is past all 64 bits of y's units */

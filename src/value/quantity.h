@@ -56,19 +56,19 @@ const char *quantity_format_name(enum quantity_format format);
 extern const int64_t quantity_raise[2 * QUANTITY_NEAR + 1][2];
 
 int quantity_cmp_slow(const struct quantity *x, const struct quantity *y);
-/* By value, whatever the format: -1, 0, 1. Near scales meet in 128 bits, without a branch that
- * could be guessed wrong. */
+/* By value, whatever the format: -1, 0, 1. Near scales mostly meet in 64 bits, without a branch
+ * that could be guessed wrong. */
 static inline int quantity_cmp(const struct quantity *x, const struct quantity *y)
 {
     uint32_t k = (uint32_t)x->scale - (uint32_t)y->scale + QUANTITY_NEAR;
+    int64_t a = x->value, b = y->value;
 
     if (unlikely((x->is_big | y->is_big) || k > 2 * QUANTITY_NEAR))
         return quantity_cmp_slow(x, y);
-    if (k == QUANTITY_NEAR)
-        return (x->value > y->value) - (x->value < y->value);
-    __int128 rest =
-        (__int128)x->value * quantity_raise[k][0] - (__int128)y->value * quantity_raise[k][1];
-    return (int)(rest >> 127) | (rest != 0);
+    if (k != QUANTITY_NEAR && unlikely(__builtin_mul_overflow(a, quantity_raise[k][0], &a) ||
+                                       __builtin_mul_overflow(b, quantity_raise[k][1], &b)))
+        return quantity_cmp_slow(x, y);
+    return (a > b) - (a < b);
 }
 int quantity_sign(const struct quantity *q);
 static inline bool quantity_is_zero(const struct quantity *q)
