@@ -93,6 +93,21 @@ static bool is_subdomain(struct str s, int edge)
     return true;
 }
 
+/* Each label may begin with one underscore, and have more inside. */
+static bool is_subdomain_underscore(struct str s)
+{
+    struct str label;
+    bool has_more = true;
+
+    while (has_more) {
+        has_more = str_cut(s, '.', &label, &s);
+        label = str_slice(label, str_starts(label, S("_")), label.len);
+        if (!has_shape(label, LOWER | DIGIT, LOWER | DIGIT | DASH | UNDERSCORE, LOWER | DIGIT))
+            return false;
+    }
+    return true;
+}
+
 static void fault(struct name_faults *f, const char *text)
 {
     if (f->n < NAME_MAX_FAULTS) {
@@ -128,7 +143,7 @@ static void dns_subdomain(struct str s, struct name_faults *f)
 static void dns_subdomain_underscore(struct str s, struct name_faults *f)
 {
     fault_if(f, s.len > NAME_SUBDOMAIN_MAX, too_long_253);
-    fault_if(f, !is_subdomain(s, LOWER | DIGIT | UNDERSCORE), bad_underscore);
+    fault_if(f, !is_subdomain_underscore(s), bad_underscore);
 }
 
 static void dns_1035_label(struct str s, struct name_faults *f)
@@ -144,15 +159,16 @@ static void wildcard_subdomain(struct str s, struct name_faults *f)
              bad_wildcard);
 }
 
-/* A prefix that a suffix follows: a final dash counts as a letter. */
+/* A prefix that a suffix follows: a final dash and what stands before it count as a letter, as
+ * upstream has it. */
 static void as_prefix(struct str s, rule_fn *rule, struct name_faults *f)
 {
     char copy[NAME_SUBDOMAIN_MAX + 2];
 
     if (s.len > 1 && s.len < sizeof(copy) && s.at[s.len - 1] == '-') {
         memcpy(copy, s.at, s.len);
-        copy[s.len - 1] = 'a';
-        s.at = copy;
+        copy[s.len - 2] = 'a';
+        s = str_of(copy, s.len - 1);
     }
     rule(s, f);
 }

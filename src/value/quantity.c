@@ -626,6 +626,23 @@ int64_t quantity_units(const struct quantity *q, int32_t scale)
     return scale_up(q->value, q->scale - scale, &v) ? v : end_of(q->value < 0);
 }
 
+/* Upstream multiplies by some powers at once, and then wraps; by others step by step, and then
+ * gives 0. */
+static int64_t scaled_small(const struct quantity *q, int32_t scale)
+{
+    int32_t over = q->scale - scale;
+    bool is_one_step = (over >= 1 && over <= 3) || over == 6 || over == 9;
+    int64_t v;
+
+    if (over <= 0)
+        return quantity_units(q, scale);
+    if (scale_up(q->value, over, &v))
+        return v;
+    if (!is_one_step || q->value == INT64_MIN)
+        return 0;
+    return (int64_t)((uint64_t)q->value * (uint64_t)pow10_i64[over]);
+}
+
 int64_t quantity_scaled_value(const struct quantity *q, int32_t scale)
 {
     scoped(arena_fini) struct arena a = arena_sized(256);
@@ -633,7 +650,7 @@ int64_t quantity_scaled_value(const struct quantity *q, int32_t scale)
     bool is_exact;
 
     if (!q->is_big)
-        return quantity_units(q, scale);
+        return scaled_small(q, scale);
     int32_t over = scale - q->big->exp;
     low = decimal_limbs_wrapped(*q->big);
     if (over <= 0)
@@ -641,7 +658,7 @@ int64_t quantity_scaled_value(const struct quantity *q, int32_t scale)
     if ((q->big->is_negative || decimal_limbs_i64(*q->big, &whole)) && over <= POW10_MAX)
         return low / pow10_i64[over] + (low % pow10_i64[over] != 0);
     struct decimal d = decimal_rescale(&a, *q->big, scale, DECIMAL_TOWARDS_ZERO, &is_exact);
-    return decimal_limbs_wrapped(d) + !is_exact;
+    return decimal_limbs_wrapped(d) + (!is_exact && !q->big->is_negative);
 }
 
 bool quantity_integer(const struct quantity *q, int64_t *out)

@@ -92,7 +92,7 @@ struct quantity quantity_round(struct arena *a, const struct quantity *q, int32_
 /* In units of 10^scale, rounded away from zero; past 64 bits the nearest end. The usual way to
  * a number: quantity_units(q, 0), quantity_units(cpu, QUANTITY_MILLI). */
 int64_t quantity_units(const struct quantity *q, int32_t scale);
-/* The same with upstream's answers for *big* forms, which clients may compare with: one that
+/* The same with upstream's answers where clients may compare with them: of *big* forms one that
  * has a rest is cut and then raised by 1 (so -5.2 gives -4), and digits past 64 bits wrap. */
 int64_t quantity_scaled_value(const struct quantity *q, int32_t scale);
 /* True, and *out, where it is held as a whole number of 64 bits (CEL's isInteger: about the

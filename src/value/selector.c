@@ -31,6 +31,22 @@ static void check_name(struct field_errors *e, const struct field_path *at, enum
     field_check_name(e, at, rule, &v);
 }
 
+/* The same, all that is wrong in one error. */
+static void check_whole(struct field_errors *e, const struct field_path *at,
+                        enum name_rule rule, struct str value)
+{
+    struct name_faults faults = name_check(rule, value);
+    struct json bad = json_of_str(value);
+    struct buf b = buf_in(e->arena, 64);
+
+    for (size_t i = 0; i < faults.n; i++) {
+        buf_add(&b, i ? S("; ") : S(""));
+        buf_add(&b, name_fault(e->arena, &faults, i));
+    }
+    if (faults.n)
+        field_invalid(e, at, &bad, "%.*s", STR_ARG(buf_str(&b)));
+}
+
 void labels_check(struct field_errors *e, const struct field_path *at,
                   const struct json *labels)
 {
@@ -87,7 +103,7 @@ void selector_check_term(struct field_errors *e, const struct field_path *at, st
     enum selector_op op;
     int64_t v;
 
-    check_name(e, &key_at, NAME_LABEL_KEY, key);
+    check_whole(e, &key_at, NAME_LABEL_KEY, key);
     if (selector_op_find(op_name, &op)) {
         check_count(e, &values_at, op, values);
     } else {
@@ -99,11 +115,12 @@ void selector_check_term(struct field_errors *e, const struct field_path *at, st
     }
     for (size_t i = 0; i < values.len; i++) {
         struct field_path item = field_item(&values_at, i);
+        struct field_path value_at = field_key(&item, key); /* as upstream has it */
         struct json bad = json_of_str(values.at[i]);
         if ((op == SELECTOR_GREATER || op == SELECTOR_LESS) && !str_to_i64(values.at[i], &v))
             field_invalid(e, &item, &bad,
                           "for 'Gt', 'Lt' operators, the value must be an integer");
-        check_name(e, &item, NAME_LABEL_VALUE, values.at[i]);
+        check_whole(e, &value_at, NAME_LABEL_VALUE, values.at[i]);
     }
 }
 
@@ -168,26 +185,33 @@ static int by_key(const struct selector_term *x, const struct selector_term *y)
     return str_cmp(x->key, y->key);
 }
 
-/* Sorts the values and takes out those that are there twice. */
-static struct str_list as_set(struct arena *a, struct str_list list)
+static struct str_list sorted(struct arena *a, struct str_list list)
 {
     VEC(struct str) v = {0};
 
     for (size_t i = 0; i < list.len; i++)
         vec_push_in(a, &v, list.at[i]);
     vec_sort(&v, by_text);
-    size_t n = 0;
-    for (size_t i = 0; i < v.len; i++)
-        if (n == 0 || !str_eq(v.at[n - 1], v.at[i]))
-            v.at[n++] = v.at[i];
-    return (struct str_list){v.at, n};
+    return (struct str_list){v.at, v.len};
+}
+
+/* Without those that are there twice: so upstream reads texts, but not objects. */
+static struct str_list as_set(struct arena *a, struct str_list list)
+{
+    struct str_list all = sorted(a, list);
+    VEC(struct str) v = {0};
+
+    for (size_t i = 0; i < all.len; i++)
+        if (i == 0 || !str_eq(all.at[i - 1], all.at[i]))
+            vec_push_in(a, &v, all.at[i]);
+    return (struct str_list){v.at, v.len};
 }
 
 static int add_term(struct builder *b, struct str key, enum selector_op op,
                     struct str_list values, struct err *err)
 {
     struct field_errors e = field_errors_in(b->arena);
-    struct selector_term t = {.key = key, .op = op, .values = as_set(b->arena, values)};
+    struct selector_term t = {.key = key, .op = op, .values = sorted(b->arena, values)};
 
     selector_check_term(&e, NULL, key, op_names[op], t.values);
     if (e.list.len)
@@ -431,7 +455,7 @@ static int take_requirement(struct lexer *l, struct builder *b, struct err *err)
             return -1;
         values = (struct str_list){&value, 1};
     }
-    return add_term(b, key, op, values, err);
+    return add_term(b, key, op, as_set(b->arena, values), err);
 }
 
 int selector_parse(struct arena *a, struct str text, struct selector *out, struct err *err)

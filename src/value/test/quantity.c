@@ -166,17 +166,19 @@ TEST(quantity_units)
         int32_t scale;
         int64_t want, upstream;
     } cases[] = {
-        {"1500m",  QUANTITY_MILLI, 1500,          1500         },
-        {"1500m",  0,              2,             2            },
-        {"-1500m", 0,              -2,            -2           },
-        {"2",      QUANTITY_MILLI, 2000,          2000         },
-        {"1n",     QUANTITY_MILLI, 1,             1            },
-        {"-5.2Ki", 0,              -5325,         -5323        }, /* upstream's answer for big forms below zero */
-        {"5.2Ki",  0,              5325,          5325         },
-        {"9E",     QUANTITY_MILLI, INT64_MAX,     INT64_MAX    },
-        {"-9E",    QUANTITY_MILLI, INT64_MIN,     INT64_MIN    },
-        {"1e30",   18,             1000000000000, 1000000000000},
-        {"12k",    6,              1,             1            },
+        {"1500m",                   QUANTITY_MILLI, 1500,          1500                },
+        {"1500m",                   0,              2,             2                   },
+        {"-1500m",                  0,              -2,            -2                  },
+        {"2",                       QUANTITY_MILLI, 2000,          2000                },
+        {"1n",                      QUANTITY_MILLI, 1,             1                   },
+        {"-5.2Ki",                  0,              -5325,         -5323               }, /* upstream's answer for big forms below zero */
+        {"5.2Ki",                   0,              5325,          5325                },
+        {"9E",                      QUANTITY_MILLI, INT64_MAX,     0                   },
+        {"-9E",                     QUANTITY_MILLI, INT64_MIN,     0                   },
+        {"1e30",                    18,             1000000000000, 1000000000000       },
+        {"12k",                     6,              1,             1                   },
+        {"9Ti",                     -6,             INT64_MAX,     -8551139423725551616},
+        {"-493102609439925.012e-9", 14,             -1,            0                   },
     };
     scoped(arena_fini) struct arena a = arena_sized(4096);
 

@@ -32,6 +32,14 @@ TEST(selector_parse)
         {"no number",                          "a>x",
          "unable to parse requirement: values[0]: Invalid value: \"x\": for "
          "'Gt', 'Lt' operators, the value must be an integer"                                                           },
+        {"a bad value names its key",          "a=-x",
+         "unable to parse requirement: values[0][a]: Invalid value: \"-x\": a valid label must "
+         "be an "
+         "empty string or consist of alphanumeric characters, '-', '_' or '.', and must start "
+         "and end "
+         "with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex "
+         "used for "
+         "validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"                                                 },
         {"a comma at the end",                 "a=1,",          "found '', expected: identifier after ','"              },
         {"two words",                          "a b",
          "unable to parse requirement: found 'b', expected: in, notin, =, "
@@ -86,12 +94,15 @@ TEST(selector_of_json)
     static const struct {
         const char *name, *object, *want;
     } cases[] = {
-        {"nothing",             "null",                                                         ""                 },
+        {"nothing",                "null",                                                         ""                 },
         {"both parts",
          "{\"matchLabels\":{\"b\":\"1\"},\"matchExpressions\":[{\"key\":\"a\","
-         "\"operator\":\"NotIn\",\"values\":[\"y\",\"x\"]}]}",                                  "a notin (x,y),b=1"},
-        {"an unknown operator", "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Gt\"}]}",
-         "\"Gt\" is not a valid label selector operator"                                                           },
+         "\"operator\":\"NotIn\",\"values\":[\"y\",\"x\"]}]}",                                     "a notin (x,y),b=1"},
+        {"a value twice stays so",
+         "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"In\",\"values\":[\"c\",\"b\","
+         "\"c\"]}]}",                                                                              "a in (b,c,c)"     },
+        {"an unknown operator",    "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Gt\"}]}",
+         "\"Gt\" is not a valid label selector operator"                                                              },
     };
     scoped(arena_fini) struct arena a = arena_sized(4096);
 
