@@ -43,6 +43,32 @@ TEST(table_field_next)
     check_int(hint, 3);
 }
 
+TEST(table_values)
+{
+    static const struct {
+        const char *text, *want; /* of each field, in their order */
+    } cases[] = {
+        {"{}",                                             "- - - - "},
+        {"{\"spec\":1,\"kind\":2,\"a\":3,\"metadata\":4}", "1 2 3 4 "},
+        {"{\"kind\":2,\"metadata\":4}",                    "- 2 - 4 "},
+        {"{\"metadata\":4,\"a\":3,\"spec\":1}",            "1 - 3 4 "},
+        {"{\"spec\":1,\"x\":9,\"a\":3}",                   "1 - 3 - "},
+        {"{\"spec\":1,\"a\":3,\"x\":9}",                   "1 - 3 - "},
+        {"[1]",                                            "- - - - "},
+    };
+    scoped(arena_fini) struct arena a = arena_sized(4096);
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        test_case(cases[i].text);
+        const struct json *v = json_parse(&a, str_from(cases[i].text), NULL, NULL);
+        const struct json **values = schema_values(&a, &object, v);
+        struct buf b = buf_in(&a, 64);
+        for (size_t k = 0; k < object.n_fields; k++)
+            buf_printf(&b, "%.*s ", STR_ARG(values[k] ? json_text(&a, values[k]) : S("-")));
+        check_same(buf_str(&b), str_from(cases[i].want));
+    }
+}
+
 TEST(table_member)
 {
     static const struct schema map = {.type = SCHEMA_MAP, .value = &number};
