@@ -55,6 +55,11 @@ struct client_watch *client_watch(struct client *c, const struct client_target *
     return w;
 }
 
+struct client_load client_load(struct client *c)
+{
+    return c->ops->load ? c->ops->load(c) : (struct client_load){0};
+}
+
 void client_watch_stop(struct client_watch *w)
 {
     if (w)

@@ -108,6 +108,13 @@ struct client_watch *client_watch(struct client *c, const struct client_target *
 /* No event follows. Accepts NULL. */
 void client_watch_stop(struct client_watch *w);
 
+/* Requests of clients elsewhere to the server that this client is part of. */
+struct client_load {
+    size_t under_way;
+    uint64_t so_far;
+};
+struct client_load client_load(struct client *c);
+
 /* ---- the interface that an implementation fills in ---- */
 
 struct client_ops {
@@ -127,6 +134,7 @@ struct client_ops {
                                   const struct client_select *, uint64_t, client_watch_fn *,
                                   void *);
     void (*watch_stop)(struct client_watch *);
+    struct client_load (*load)(struct client *); /* NULL: it is in another process */
     void (*free)(struct client *);
 };
 struct client {

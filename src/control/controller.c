@@ -11,13 +11,19 @@
 #include "object/object.h"
 
 #define DEFAULT_BUSY 64
-#define RUNS_A_TURN 32 /* then others get their turn */
+#define RUNS_A_TURN UINT64_C(32) /* then others get their turn */
+/* While that many requests of clients are under way they come first: a controller runs when the
+ * loop has nothing else to do, and in any case once for so many requests. */
+#define PRESSED_BY 16
+#define ASKED_A_RUN 2
 
 struct controller {
     struct control *control;
     struct controller_config config;
     struct workqueue *queue;
     struct list runs; /* those that await answers */
+    uint64_t asked;   /* requests of clients when it last ran */
+    bool is_resting;  /* work() comes when the loop has nothing else to do */
     VEC(struct source *) sources;
 };
 
@@ -48,6 +54,7 @@ struct source {
 };
 
 static void work(void *ctx);
+static void rested(void *ctx);
 
 struct controller *controller_new(struct control *control,
                                   const struct controller_config *config)
@@ -75,6 +82,7 @@ static void run_free(struct run *r)
 void controller_free(struct controller *c)
 {
     io_later_cancel(control_io(c->control), work, c);
+    io_later_cancel(control_io(c->control), rested, c);
     list_each (p, &c->runs)
         run_free(list_item(p, struct run, in_runs));
     workqueue_free(c->queue);
@@ -192,16 +200,46 @@ static void start_run(struct controller *c, struct str key)
         end_run(r);
 }
 
+static void rested(void *ctx)
+{
+    struct controller *c = ctx;
+
+    c->is_resting = false;
+    work(c);
+}
+
+/* How many may start now. */
+static uint64_t runs_of_turn(struct controller *c, bool *is_pressed)
+{
+    struct client_load load = client_load(control_client(c->control));
+    uint64_t asked = load.so_far - c->asked;
+
+    c->asked = load.so_far;
+    *is_pressed = load.under_way >= PRESSED_BY;
+    return *is_pressed ? MIN(1 + asked / ASKED_A_RUN, RUNS_A_TURN) : RUNS_A_TURN;
+}
+
+static void come_back(struct controller *c, bool is_pressed)
+{
+    if (!is_pressed)
+        io_later(control_io(c->control), work, c);
+    else if (!c->is_resting)
+        io_rest(control_io(c->control), rested, c);
+    c->is_resting |= is_pressed;
+}
+
 static void work(void *ctx)
 {
     struct controller *c = ctx;
     struct str key;
+    bool is_pressed;
 
     if (!control_is_ready(c->control))
         return; /* controller_start() follows */
-    for (int n = 0; workqueue_busy(c->queue) < c->config.max_busy; n++) {
-        if (n == RUNS_A_TURN) {
-            io_later(control_io(c->control), work, c);
+    uint64_t most = runs_of_turn(c, &is_pressed);
+    for (uint64_t n = 0; workqueue_busy(c->queue) < c->config.max_busy; n++) {
+        if (n == most) {
+            come_back(c, is_pressed);
             return;
         }
         if (!workqueue_take(c->queue, &key))

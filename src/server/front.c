@@ -159,6 +159,7 @@ static int admit_one_more(struct request *r)
         return -1;
     }
     ++*count;
+    s->n_asked_ever += !is_watch;
     r->counted = count;
     return 0;
 }

@@ -380,6 +380,13 @@ static void local_free(struct client *client)
     free(l);
 }
 
+static struct client_load local_load(struct client *client)
+{
+    const struct server *s = ((struct local *)client)->server;
+
+    return (struct client_load){.under_way = s->n_asked, .so_far = s->n_asked_ever};
+}
+
 static const struct client_ops local_ops = {
     .get = local_get,
     .create = local_create,
@@ -389,6 +396,7 @@ static const struct client_ops local_ops = {
     .list = local_list,
     .watch = local_watch,
     .watch_stop = local_watch_stop,
+    .load = local_load,
     .free = local_free,
 };
 

@@ -61,6 +61,7 @@ struct server {
     struct list clients;
     uint64_t n_requests;
     size_t n_asked, n_watched; /* of clients elsewhere: requests and watches under way */
+    uint64_t n_asked_ever;
     struct arena spare[SERVER_SPARE_ARENAS]; /* of requests that have ended */
     size_t n_spare;
     server_tap_fn *tap;

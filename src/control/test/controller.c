@@ -251,6 +251,62 @@ TEST(controller_runs_so_many_at_once)
     stop(&w);
 }
 
+/* Something that is always ready, until it has counted the runs of so many turns. */
+struct turns {
+    struct world *world;
+    size_t runs[12], n;
+};
+
+static size_t n_runs(const struct world *w)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i + 3 < w->fake.log.len; i++)
+        n += memcmp(w->fake.log.at + i, "run", 3) == 0;
+    return n;
+}
+
+static void next_turn(void *ctx)
+{
+    struct turns *t = ctx;
+
+    t->runs[t->n++] = n_runs(t->world);
+    if (t->n < countof(t->runs))
+        io_later(t->world->fake.io, next_turn, t);
+}
+
+TEST(controller_lets_clients_go_first)
+{
+    static const struct {
+        const char *name;
+        struct client_load load;
+        size_t least, most; /* runs when eight turns have gone by */
+    } cases[] = {
+        {"nobody asks",                               {0, 0},   40, 40},
+        {"a few ask",                                 {15, 99}, 40, 40},
+        {"many ask: when there is nothing else",      {16, 0},  1,  8 },
+        {"many asked meanwhile: one for each second", {16, 20}, 11, 20},
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct world w;
+        struct turns turns = {.world = &w};
+        test_case(cases[i].name);
+        start(&w, 0);
+        fake_run(&w.fake, 0);
+        w.fake.load = cases[i].load;
+        for (int k = 0; k < 40; k++)
+            queue(&w, str_printf(&w.fake.arena, "n/%d", k).at);
+        next_turn(&turns);
+        fake_run(&w.fake, 0);
+        check(turns.runs[8] >= cases[i].least);
+        check(turns.runs[8] <= cases[i].most);
+        check_int(n_runs(&w), 40); /* in the end all of them */
+        buf_clear(&w.fake.log);
+        stop(&w);
+    }
+}
+
 TEST(controller_keeps_its_cache_fresh)
 {
     struct world w;

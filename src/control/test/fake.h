@@ -30,6 +30,7 @@ struct fake {
     client_watch_fn *event;
     void *watch_ctx;
     struct client_watch watch;
+    struct client_load load;
 };
 
 static inline void fake_note(struct fake *f, const char *verb, const struct client_target *t,
@@ -109,9 +110,14 @@ static inline void fake_free(struct client *c)
     (void)c;
 }
 
-static const struct client_ops fake_ops = {fake_get,   fake_create,     fake_update,
-                                           fake_patch, fake_remove,     fake_list,
-                                           fake_watch, fake_watch_stop, fake_free};
+static inline struct client_load fake_load(struct client *c)
+{
+    return ((struct fake *)c)->load;
+}
+
+static const struct client_ops fake_ops = {
+    fake_get,  fake_create, fake_update,     fake_patch, fake_remove,
+    fake_list, fake_watch,  fake_watch_stop, fake_load,  fake_free};
 
 static inline void fake_init(struct fake *f)
 {
