@@ -92,7 +92,8 @@ hooks: ## run check-quick before each commit
 
 install: all ## install berth and its systemd unit under PREFIX
 	install -D -m 755 $(BUILD)/berth $(DESTDIR)$(PREFIX)/bin/berth
-	install -D -m 644 docs/berth.service $(DESTDIR)$(PREFIX)/lib/systemd/system/berth.service
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed 's,/usr/local/bin,$(PREFIX)/bin,' docs/berth.service >$(DESTDIR)$(PREFIX)/lib/systemd/system/berth.service
 
 clean: ## throw the builds away
 	rm -rf build build-san build-clang build-fuzz

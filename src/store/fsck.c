@@ -2,12 +2,11 @@
 #include "store/sqlite_priv.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "json/json.h"
-
-#define BACKUP_PAGES 256 /* copied between two looks at the lock */
 
 static sqlite3 *open_existing(const char *dir, struct err *err)
 {
@@ -20,37 +19,50 @@ static sqlite3 *open_existing(const char *dir, struct err *err)
     return db;
 }
 
+/* An empty file that only its owner reads: there are Secrets in the store. */
+static int make_private(const char *file, struct err *err)
+{
+    scoped(close_fd) int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    if (fd >= 0)
+        return 0;
+    if (errno == EEXIST)
+        return err_set(err, ERR_EXISTS, "cannot write backup '%s': it exists already", file);
+    return err_set(err, ERR_IO, "cannot write backup '%s': %s", file, strerror(errno));
+}
+
+/* In one step, which is one look at the store: in several, each write beside us would make it
+ * begin anew. Nobody waits for a reader. */
+static int copy_all(sqlite3 *from, sqlite3 *to)
+{
+    sqlite3_backup *backup = sqlite3_backup_init(to, "main", from, "main");
+    int rc = SQLITE_BUSY;
+
+    while (backup && (rc == SQLITE_BUSY || rc == SQLITE_LOCKED)) {
+        rc = sqlite3_backup_step(backup, -1);
+        if (rc == SQLITE_BUSY || rc == SQLITE_LOCKED)
+            sqlite3_sleep(20);
+    }
+    sqlite3_backup_finish(backup);
+    return rc == SQLITE_DONE ? 0 : -1;
+}
+
 int store_backup(const char *dir, const char *file, struct err *err)
 {
-    struct stat st;
-    sqlite3 *to = NULL;
-    int rc;
+    sqlite3 *from = open_existing(dir, err), *to = NULL;
 
-    if (stat(file, &st) == 0)
-        return err_set(err, ERR_EXISTS, "cannot write backup '%s': it exists already", file);
-    sqlite3 *from = open_existing(dir, err);
-    if (!from)
-        return -1;
-    if (sqlite3_open(file, &to) != SQLITE_OK) {
-        err_set(err, ERR_IO, "cannot write backup '%s': %s", file, sqlite3_errmsg(to));
-        sqlite3_close(to);
+    if (!from || make_private(file, err) < 0) {
         sqlite3_close(from);
         return -1;
     }
-    sqlite3_backup *backup = sqlite3_backup_init(to, "main", from, "main");
-    do {
-        rc = backup ? sqlite3_backup_step(backup, BACKUP_PAGES) : SQLITE_ERROR;
-        if (rc == SQLITE_BUSY || rc == SQLITE_LOCKED)
-            sqlite3_sleep(20);
-    } while (rc == SQLITE_OK || rc == SQLITE_BUSY || rc == SQLITE_LOCKED);
-    sqlite3_backup_finish(backup);
-    if (rc != SQLITE_DONE)
+    int rc = sqlite3_open(file, &to) == SQLITE_OK ? copy_all(from, to) : -1;
+    if (rc < 0) {
         err_set(err, ERR_IO, "cannot write backup '%s': %s", file, sqlite3_errmsg(to));
+        unlink(file);
+    }
     sqlite3_close(to);
     sqlite3_close(from);
-    if (rc != SQLITE_DONE)
-        unlink(file);
-    return rc == SQLITE_DONE ? 0 : -1;
+    return rc;
 }
 
 /* ---- fsck ---- */

@@ -145,7 +145,8 @@ void store_unhook(struct store *s, void *ctx); /* all with that ctx */
 
 /* ---- the file, without a server ---- */
 
-/* A consistent copy of DIR's store in FILE, which must not exist; a server may be running. */
+/* A consistent copy of DIR's store in FILE, which must not exist; a server may be
+ * running. Only its owner may read it. */
 int store_backup(const char *dir, const char *file, struct err *err);
 /* Looks at everything; tells each problem as a sentence and returns their number, or -1 where
  * the file cannot be read at all. */

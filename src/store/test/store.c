@@ -5,6 +5,7 @@
  * opens it again. Answers are printed as they come: a revision or the error's code.
  */
 #include <ftw.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/testing.h"
@@ -283,6 +284,7 @@ TEST(refusals)
     scoped(arena_fini) struct arena a = {0};
     struct err err = {0};
     struct world *w = world_new(true);
+    struct stat st;
 
     test_case("a directory in use");
     check(!store_sqlite_open(w->io, w->dir, find_kind, NULL, &err));
@@ -291,6 +293,7 @@ TEST(refusals)
     play(w, &a, "+a 0 .");
     const char *copy = str_z(&a, str_printf(&a, "%s/copy", w->dir));
     check_int(store_backup(w->dir, copy, &err), 0);
+    check(stat(copy, &st) == 0 && (st.st_mode & 0777) == 0600);
     check_int(store_backup(w->dir, copy, &err), -1);
     check_err(&err, ERR_EXISTS, "exists already");
     test_case("what cannot be a directory");
