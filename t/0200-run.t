@@ -13,13 +13,16 @@ test_expect_success 'the exit code is the job'"'"'s' '
 	rc=0; berth run -- sh -c "exit 7" || rc=$?; test $rc = 7
 '
 test_expect_success 'a command that is not there ends with 127' '
-	rc=0; berth run -- no-such-command-here || rc=$?; test $rc = 127
+	rc=0; berth run --name none -- no-such-command-here 2>err || rc=$?; test $rc = 127 &&
+	grep "cannot execute .no-such-command-here.: command not found" err &&
+	berth why job/none | grep "^ended .*exit code 127, cannot execute"
 '
 test_expect_success 'it runs where we are, with what we pass' '
 	mkdir -p here && cd here && berth run -e COLOUR=blue -- sh -c "pwd; echo colour \$COLOUR" >../got &&
 	cd .. && grep "/here$" got && grep "colour blue" got
 '
 test_expect_success 'logs are kept: whole, the tail, with times' '
+	berth logs hello | grep hello && ! berth logs nobody 2>err && grep "pods \"nobody\" not found" err &&
 	berth logs job/hello >got && grep hello got && grep oops got &&
 	berth run --name many -- seq 1 100 >/dev/null &&
 	test "$(berth logs job/many --tail 3 | tr "\n" " ")" = "98 99 100 " &&

@@ -59,4 +59,9 @@ test_expect_success 'no grants beyond ones own' '
 test_expect_success 'every write left a line: who, what, which' '
 	grep "\"user\":\"nobody\"" "$work/data/audit.log" | grep "\"verb\":\"create\"" | grep -q "\"name\":\"mine\""
 '
+test_expect_success 'a berth that listens everywhere tells others the name of its machine' '
+	berth up --data any --listen 0.0.0.0:0 --no-node >any.out 2>&1 & pid=$!
+	wait_until 20 "grep -q ^ready any.out" && berth user --data any ann >ann; kill $pid
+	wait $pid && grep "server: https://$(hostname):" ann
+'
 test_done

@@ -35,6 +35,25 @@ int logs_stream(struct session *s, struct str pod, const struct logs_options *o,
     return session_http(s, "GET", buf_str(&path), S(""), print_piece, out, NULL, err) ? 0 : -1;
 }
 
+const struct json *logs_ending(const struct json *pod)
+{
+    const struct json *list = json_path(pod, "status", "containerStatuses", NULL);
+
+    return json_path(json_at(list, 0), "state", "terminated", NULL);
+}
+
+struct str logs_ending_text(struct arena *a, const struct json *ending)
+{
+    struct str reason = json_str(json_getz(ending, "reason"));
+    struct str message = json_str(json_getz(ending, "message"));
+
+    if (str_eqz(reason, "Completed") || str_eqz(reason, "Error"))
+        return S("");
+    if (str_eqz(reason, "ContainerCannotRun"))
+        return message;
+    return message.len ? str_concat(a, reason, S(": "), message) : reason;
+}
+
 static struct str created_at(const struct json *pod)
 {
     return json_str(json_path(pod, "metadata", "creationTimestamp", NULL));
@@ -66,6 +85,27 @@ const struct json *logs_pod_of_job(struct session *s, struct str job, struct err
     return NULL;
 }
 
+static bool is_there(struct session *s, const struct kind *kind, const struct client_target *t)
+{
+    struct client_target one = {.kind = kind, .ns = t->ns, .name = t->name};
+    struct session_answer answer = session_get(s, &one);
+
+    object_unref(answer.object);
+    return answer.err.code == ERR_OK;
+}
+
+/* The pod whose log is meant: what is no pod's name may be a Job's. */
+static int find_pod(struct session *s, const struct client_target *t, struct str *pod,
+                    struct err *err)
+{
+    bool is_job =
+        t->kind == &kind_job || (!is_there(s, &kind_pod, t) && is_there(s, &kind_job, t));
+    const struct json *of = is_job ? logs_pod_of_job(s, t->name, err) : NULL;
+
+    *pod = of ? json_str(json_path(of, "metadata", "name", NULL)) : t->name;
+    return is_job && !of ? -1 : 0;
+}
+
 static int logs(struct cli_args *args)
 {
     struct logs_options o = {.tail = -1,
@@ -89,11 +129,8 @@ static int logs(struct cli_args *args)
     } else if (t.kind != &kind_pod && t.kind != &kind_job) {
         rc = cli_misuse(args, "'%s' writes no log: name a job or a pod", args->words[0]);
     } else {
-        struct str pod = t.name;
-        const struct json *of = NULL;
-        if (t.kind == &kind_job && (of = logs_pod_of_job(&s, t.name, &err)))
-            pod = json_str(json_path(of, "metadata", "name", NULL));
-        if ((t.kind == &kind_job && !of) || logs_stream(&s, pod, &o, stdout, &err) < 0)
+        struct str pod;
+        if (find_pod(&s, &t, &pod, &err) < 0 || logs_stream(&s, pod, &o, stdout, &err) < 0)
             rc = cli_fail(args, "%s", err.text);
     }
     session_close(&s);
@@ -112,7 +149,7 @@ static const struct cli_flag flags[] = {
 
 const struct cli_command cli_logs = {
     .name = "logs",
-    .usage = "logs job/NAME | POD [-f] [--tail LINES] [--since SPAN]",
+    .usage = "logs JOB | POD [-f] [--tail LINES] [--since SPAN]",
     .help = "Print what a job or a pod wrote.",
     .example = "berth logs -f job/train",
     .flags = flags,

@@ -12,5 +12,10 @@ struct logs_options {
 /* Copies the log to `out` until its end. -1 with err. */
 int logs_stream(struct session *s, struct str pod, const struct logs_options *o, FILE *out,
                 struct err *err);
+/* How its first container ended: reason, message and exit code; NULL while it has not. */
+const struct json *logs_ending(const struct json *pod);
+/* What a person is to know of an ending that its exit code does not tell: "cannot execute 'x':
+ * command not found", "OOMKilled". "" where there is nothing. */
+struct str logs_ending_text(struct arena *a, const struct json *ending);
 /* The newest pod of a Job, or NULL with err (ERR_NOT_FOUND: there is none yet). */
 const struct json *logs_pod_of_job(struct session *s, struct str job, struct err *err);

@@ -223,12 +223,13 @@ static const struct json *await_pod(struct run *r, struct err *err)
     return NULL;
 }
 
-static int exit_code_of(const struct json *pod)
+static int tell_ending(struct run *r, const struct json *ending)
 {
-    const struct json *list = json_path(pod, "status", "containerStatuses", NULL);
-    const struct json *ended = json_path(json_at(list, 0), "state", "terminated", NULL);
+    struct str text = logs_ending_text(r->session.arena, ending);
 
-    return ended ? (int)json_i64(json_getz(ended, "exitCode"), 1) : -1;
+    if (text.len)
+        fprintf(stderr, "berth: %.*s\n", STR_ARG(text));
+    return (int)json_i64(json_getz(ending, "exitCode"), 1);
 }
 
 static int await_end(struct run *r, struct err *err)
@@ -236,11 +237,10 @@ static int await_end(struct run *r, struct err *err)
     while (!r->is_interrupted) {
         struct arena_mark mark = arena_mark(r->session.arena);
         const struct json *pod = logs_pod_of_job(&r->session, r->name, err);
-        int code = pod ? exit_code_of(pod) : 1;
         if (!pod)
             return cli_fail(r->args, "%s", err->text);
-        if (code >= 0)
-            return code;
+        if (logs_ending(pod))
+            return tell_ending(r, logs_ending(pod));
         arena_rewind(r->session.arena, mark);
         session_run(&r->session, LOOK_AGAIN);
     }

@@ -8,9 +8,26 @@
 #include "cli/pki.h"
 #include "cli/users.h"
 
+#include <unistd.h>
+
 #include "client/kubeconfig.h"
 #include "io/io.h"
 #include "value/names.h"
+
+/* Where berth listens on every address, others find it by this machine's name, which stands in
+ * its certificate. */
+static struct str for_others(struct arena *a, struct str server)
+{
+    static const struct str any[] = {S_INIT("https://0.0.0.0:"), S_INIT("https://[::]:")};
+    char name[256] = "";
+
+    for (size_t i = 0; i < countof(any); i++) {
+        if (str_starts(server, any[i]) && gethostname(name, sizeof(name) - 1) == 0)
+            return str_concat(a, S("https://"), str_from(name), S(":"),
+                              str_slice(server, any[i].len, server.len));
+    }
+    return server;
+}
 
 static int print_config(struct cli_args *args, struct str dir, struct str name,
                         const struct tls_pem *cert, struct str token)
@@ -22,7 +39,7 @@ static int print_config(struct cli_args *args, struct str dir, struct str name,
                         &err) < 0)
         return cli_fail(args, "%s; it is made by `berth up`", err.text);
     theirs = (struct kubeconfig){.user = name,
-                                 .server = own.server,
+                                 .server = for_others(args->arena, own.server),
                                  .ca = own.ca,
                                  .cert = cert->cert,
                                  .key = cert->key,

@@ -1,4 +1,5 @@
 /* why.c - `berth why`: where a job stands, why, and what would change that */
+#include "cli/logs.h"
 #include "cli/state.h"
 
 #include "api/kinds.h"
@@ -113,6 +114,22 @@ static void print_record(struct session *s, const struct json *record)
         print_line("", S("(each was tried just now; none reserves anything)"));
 }
 
+/* What its last pod died of. */
+static void print_ending(struct session *s, struct str name)
+{
+    struct err none = {0};
+    const struct json *pod = logs_pod_of_job(s, name, &none), *ending = logs_ending(pod);
+
+    if (!ending)
+        return;
+    struct str text = logs_ending_text(s->arena, ending);
+    print_line("ended", str_printf(s->arena,
+                                   "exit code %" PRId64
+                                   "%s%.*s; `berth logs job/%.*s` shows what it wrote",
+                                   json_i64(json_getz(ending, "exitCode"), 1),
+                                   text.len ? ", " : "", STR_ARG(text), STR_ARG(name)));
+}
+
 static int why_job(struct session *s, const struct client_target *t, bool is_json)
 {
     struct job_report r;
@@ -135,6 +152,8 @@ static int why_job(struct session *s, const struct client_target *t, bool is_jso
                    str_printf(s->arena, "%.*s (%.*s)", STR_ARG(r.sentence), STR_ARG(r.code)));
     if (record)
         print_record(s, record);
+    if (r.state == JOB_STATE_FAILED)
+        print_ending(s, t->name);
     return 0;
 }
 
