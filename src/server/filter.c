@@ -38,6 +38,16 @@ struct looking {
     const struct json *tree;
 };
 
+/* Fields that are called otherwise than where they stand, or say something where they are
+ * absent. */
+static const struct {
+    struct str field, path, absent;
+} odd[] = {
+    {S_INIT("status.successful"),  S_INIT("status.succeeded"),   S_INIT("0")    },
+    {S_INIT("spec.unschedulable"), S_INIT("spec.unschedulable"), S_INIT("false")},
+    {S_INIT("spec.hostNetwork"),   S_INIT("spec.hostNetwork"),   S_INIT("false")},
+};
+
 /* An object's value at a path, as text. `spec.nodeName` needs no JSONPath. */
 static struct str field_of(void *ctx, struct str field)
 {
@@ -47,15 +57,17 @@ static struct str field_of(void *ctx, struct str field)
         return l->key.name;
     if (str_eqz(field, "metadata.namespace"))
         return l->key.ns;
+    struct str path = field, absent = {0};
+    for (size_t i = 0; i < countof(odd); i++)
+        if (str_eq(odd[i].field, field))
+            path = odd[i].path, absent = odd[i].absent;
     const struct json *v = l->tree;
-    for (struct str rest = field, part; rest.len && v;) {
+    for (struct str rest = path, part; rest.len && v;) {
         str_cut(rest, '.', &part, &rest);
         v = json_get(v, part);
     }
     if (!json_has(v))
-        return str_eqz(field, "spec.unschedulable") || str_eqz(field, "spec.hostNetwork")
-                   ? S("false")
-                   : str_of(NULL, 0);
+        return absent;
     return v->type == JSON_STRING ? json_str(v) : json_text(l->arena, v);
 }
 
