@@ -75,9 +75,15 @@ static struct entry *entry_new(struct words *w, struct str key, struct instant d
     return e;
 }
 
+static struct instant later(const struct words *w, struct instant now, struct span least,
+                            struct span apart)
+{
+    return instant_add(now, (struct span){MAX(least.ns, apart.ns * (int64_t)w->by_due.len)});
+}
+
 void words_say(struct words *w, const struct word *word, struct instant now)
 {
-    struct instant soon = instant_add(now, WORDS_AFTER);
+    struct instant soon = later(w, now, WORDS_AFTER, FIRST_APART);
     struct entry **found = map_get(&w->by_key, word->key);
     struct entry *e = found ? *found : entry_new(w, word->key, soon);
     bool is_same = e->reason == word->reason && e->is_gated == word->is_gated;
@@ -118,7 +124,7 @@ bool words_take(struct words *w, struct instant now, struct word *out, struct in
         e->has_news = false;
         e->was_said = true;
         e->said = e->reason;
-        e->due = instant_add(now, WORDS_EVERY);
+        e->due = later(w, now, WORDS_EVERY, WORDS_APART);
         heap_fix(&w->by_due, e->at);
         return true;
     }

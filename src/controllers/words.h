@@ -3,10 +3,11 @@
  * Each cycle may find another sentence for the same Workload: numbers move whenever anybody
  * ends. What goes into its condition is the newest one, written WORDS_AFTER the first look, so
  * that who is served at once is told nothing; a new reason as soon; a new sentence with the
- * same reason not before WORDS_EVERY after the last.
+ * same reason not before WORDS_EVERY after the last. Where many wait both are later, so that
+ * there are no more than one first sentence in FIRST_APART and one other in WORDS_APART.
  *
  * Pure but for its own memory; `now` is an argument. An entry lives from the first sentence
- * until WORDS_EVERY after the last.
+ * until that time after the last.
  */
 #pragma once
 
@@ -14,6 +15,9 @@
 
 #define WORDS_AFTER span_ms(100)
 #define WORDS_EVERY span_s(5)
+/* On average. */
+#define FIRST_APART span_ms(1)
+#define WORDS_APART span_ms(10)
 
 struct words;
 

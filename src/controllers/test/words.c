@@ -78,3 +78,32 @@ TEST(words_next)
     check_int(next.ns, SECOND_NS + WORDS_AFTER.ns);
     words_free(w);
 }
+
+/* A thousand workloads wait: a second until the first sentence, ten until the next. */
+TEST(the_more_wait_the_less_each_is_told)
+{
+    struct words *w = words_new();
+    struct instant now = {SECOND_NS}, next;
+    struct word word = {.message = S("m"), .reason = QUEUE_PENDING}, told;
+    char key[16];
+    int n = 0;
+
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; i < 1000; i++) {
+            snprintf(key, sizeof(key), "n/%d", i);
+            word.key = str_from(key);
+            words_say(w, &word, now);
+        }
+    while (words_take(w, instant_add(now, span_ms(200)), &told, &next))
+        n++;
+    check(n > 100 && n < 250);
+    now = instant_add(now, span_s(1));
+    while (words_take(w, now, &told, &next))
+        n++;
+    check_int(n, 1000);
+    word.message = S("other");
+    words_say(w, &word, now);
+    check(!words_take(w, instant_add(now, span_ms(9900)), &told, &next));
+    check(words_take(w, instant_add(now, span_ms(10000)), &told, &next));
+    words_free(w);
+}
