@@ -3,6 +3,9 @@
  * Written only where something changed: QUEUE_STATUS_AFTER the change, and for one queue not
  * again before QUEUE_STATUS_EVERY, or longer where there are more than QUEUE_STATUS_MANY of
  * them. A thousand admissions are not a thousand writes of the same numbers.
+ *
+ * Under admission fair sharing a LocalQueue's status keeps what it consumed, too: sampled at an
+ * interval, and read back by the next process (reference/kueue.md 3.11).
  */
 #include "controllers/controllers_priv.h"
 
@@ -14,6 +17,7 @@
 #include "object/object.h"
 #include "queue/queue.h"
 #include "schema/codec.h"
+#include "value/quantity.h"
 
 #define QUEUE_STATUS_AFTER span_ms(100)
 #define QUEUE_STATUS_EVERY span_s(1)
@@ -31,6 +35,8 @@ struct queue_status {
     struct controller *cq_controller, *lq_controller;
     struct pace cq_pace, lq_pace;
     bool shows_share; /* fair sharing is on */
+    bool samples;     /* admission fair sharing is, every: */
+    struct span sampling;
 };
 
 /* ---- not too often ---- */
@@ -241,6 +247,76 @@ static const char *lq_reason(struct queue_status *qs, struct step *s,
     return NULL;
 }
 
+/* Of amounts in the status: units and billionths. */
+static struct queue_consumed consumed_of(struct step *s, struct str resource, struct str text)
+{
+    struct quantity q = {0};
+
+    if (quantity_parse(s->arena, text, &q, NULL) < 0)
+        return (struct queue_consumed){resource, 0, 0};
+    int64_t units = quantity_units(&q, 0); /* rounded up */
+    struct quantity whole = quantity_of(units, 0, QUANTITY_DECIMAL_SI);
+    struct quantity over = quantity_sub(s->arena, &whole, &q);
+    int64_t nanos = quantity_units(&over, QUANTITY_NANO);
+    if (nanos == 0)
+        return (struct queue_consumed){resource, units, 0};
+    return (struct queue_consumed){resource, units - 1, (int32_t)(1000000000 - nanos)};
+}
+
+static struct str consumed_text(struct step *s, const struct queue_consumed *c)
+{
+    struct quantity units = quantity_of(c->units, 0, QUANTITY_DECIMAL_SI);
+    struct quantity nanos = quantity_of(c->nanos, QUANTITY_NANO, QUANTITY_DECIMAL_SI);
+    struct quantity q = quantity_add(s->arena, &units, &nanos);
+
+    return quantity_text(s->arena, &q);
+}
+
+static void seed(struct queue_status *qs, struct step *s,
+                 const struct kueue_local_queue_status *was)
+{
+    const struct kueue_local_queue_admission_fair_sharing_status *afs =
+        was->fair_sharing ? was->fair_sharing->admission_fair_sharing_status : NULL;
+    size_t n = afs ? afs->consumed_resources.len : 0;
+    struct queue_consumed *at = arena_array(s->arena, struct queue_consumed, n);
+
+    for (size_t i = 0; i < n; i++)
+        at[i] = consumed_of(s, afs->consumed_resources.at[i].key,
+                            afs->consumed_resources.at[i].value);
+    queue_afs_seed(admit_engine(qs->admit), s->ns, s->name, at, n, s->now);
+}
+
+/* What it consumed until now, where it is time to say so. */
+static void sample(struct queue_status *qs, struct step *s,
+                   struct kueue_local_queue_status *next)
+{
+    struct queue_engine *e = admit_engine(qs->admit);
+    struct instant due = queue_afs_due(e, s->ns, s->name);
+    const struct queue_consumed *consumed;
+
+    seed(qs, s, next);
+    if (instant_before(s->now, due)) {
+        step_again(s, instant_sub(due, s->now));
+        return;
+    }
+    struct kueue_local_queue_fair_sharing_status *fair =
+        arena_new(s->arena, struct kueue_local_queue_fair_sharing_status);
+    struct kueue_local_queue_admission_fair_sharing_status *afs =
+        arena_new(s->arena, struct kueue_local_queue_admission_fair_sharing_status);
+    size_t n = queue_afs_sample(e, s->arena, s->ns, s->name, s->now, &consumed);
+    struct str_entry *at = arena_array(s->arena, struct str_entry, n);
+    for (size_t i = 0; i < n; i++)
+        at[i] = (struct str_entry){consumed[i].resource, consumed_text(s, &consumed[i])};
+    SET(afs, consumed_resources, (struct str_map){at, n});
+    SET(afs, last_update, s->now);
+    if (next->fair_sharing)
+        *fair = *next->fair_sharing;
+    SET(fair, weighted_share, fair->weighted_share);
+    SET(fair, admission_fair_sharing_status, afs);
+    SET(next, fair_sharing, fair);
+    step_again(s, qs->sampling);
+}
+
 static int reconcile_lq(struct step *s, struct err *err)
 {
     struct queue_status *qs = s->ctx;
@@ -265,6 +341,8 @@ static int reconcile_lq(struct step *s, struct err *err)
     SET(&next, admitted_workloads, (int32_t)v.admitted);
     SET(&next, flavors_reservation, local_flavors(s->arena, v.reserved, v.n_lines));
     SET(&next, flavors_usage, local_flavors(s->arena, v.in_use, v.n_lines));
+    if (qs->samples && !reason)
+        sample(qs, s, &next);
     write_if_changed(s, &qs->lq_pace, &kind_kueue_local_queue, o,
                      schema_encode(s->arena, status_schema(&kind_kueue_local_queue), &next));
     return 0;
@@ -302,6 +380,8 @@ struct queue_status *queue_status_new(struct control *c, struct admit *admit,
     qs->admit = admit;
     qs->control = c;
     qs->shows_share = config->fair_sharing;
+    qs->samples = config->afs && queue_gate(config, QUEUE_GATE_AFS);
+    qs->sampling = config->afs_sampling;
     qs->cqs = control_cache(c, &kind_kueue_cluster_queue);
     qs->lqs = control_cache(c, &kind_kueue_local_queue);
     qs->cq_controller = controller_new(

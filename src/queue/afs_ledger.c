@@ -167,6 +167,17 @@ void queue_afs_seed(struct queue_engine *e, struct str ns, struct str name,
     afs_refresh(e, lq);
 }
 
+struct instant queue_afs_due(const struct queue_engine *e, struct str ns, struct str name)
+{
+    scoped(arena_fini) struct arena a = arena_sized(512);
+    const struct queue_lq *lq =
+        lq_find(e, str_printf(&a, "%.*s/%.*s", STR_ARG(ns), STR_ARG(name)));
+
+    if (!lq || !lq->ledger.exists || lq->ledger.penalties.len)
+        return (struct instant){0};
+    return instant_add(lq->ledger.updated, e->config.afs_sampling);
+}
+
 size_t queue_afs_sample(struct queue_engine *e, struct arena *a, struct str ns, struct str name,
                         struct instant now, const struct queue_consumed **out)
 {

@@ -503,6 +503,9 @@ struct queue_consumed { /* units + nanos / 10^9, in base units */
 /* What a LocalQueue's status says it consumed; counted once. */
 void queue_afs_seed(struct queue_engine *e, struct str ns, struct str name,
                     const struct queue_consumed *consumed, size_t n, struct instant now);
+/* When a LocalQueue's ledger is to be sampled next: an interval after it was brought up to date
+ * last, or now (at the latest) where a penalty is not settled yet, or where it has no ledger. */
+struct instant queue_afs_due(const struct queue_engine *e, struct str ns, struct str name);
 /* Decays a LocalQueue's ledger to now; what its status should say. The array is in `a`. */
 size_t queue_afs_sample(struct queue_engine *e, struct arena *a, struct str ns, struct str name,
                         struct instant now, const struct queue_consumed **out);
