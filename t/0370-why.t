@@ -126,4 +126,35 @@ test_expect_success 'for programs: codes, and every number' '
 test_expect_success 'where it runs, nothing is made up' '
 	why first && grep "state *Running" got && ! grep "would help" got
 '
+pair() { # MEMORY - a queue of 2 cpu and that much memory
+	cat <<-END
+	apiVersion: kueue.x-k8s.io/v1beta2
+	kind: ClusterQueue
+	metadata: {name: pair}
+	spec:
+	  namespaceSelector: {}
+	  resourceGroups:
+	  - coveredResources: [cpu, memory]
+	    flavors:
+	    - name: plain
+	      resources: [{name: cpu, nominalQuota: 2}, {name: memory, nominalQuota: $1}]
+	---
+	apiVersion: kueue.x-k8s.io/v1beta2
+	kind: LocalQueue
+	metadata: {name: pair}
+	spec: {clusterQueue: pair}
+	END
+}
+test_expect_success 'two resources are short: the change names both' '
+	pair 1Gi | kubectl apply -f - && kubectl wait localqueue/pair --for=condition=Active --timeout=10s &&
+	queued both pair 4 600 | sed "s/cpu: \"4\"/cpu: \"4\", memory: 2Gi/" | kubectl create -f - &&
+	wait_until 10 "why both | grep \"ask 2 of .cpu. instead of 4 in podset .main. and ask 1Gi of .memory. instead of 2Gi\"" &&
+	berth why job/both -o json | grep -q also
+'
+test_expect_success 'none of one is left: more quota of both, and with that it starts' '
+	pair 0 | kubectl apply -f - &&
+	wait_until 10 "why both | grep \"nominal quota.* of .memory. .* and nominal quota.* of .cpu.\"" &&
+	pair 2Gi | sed "s/nominalQuota: 2}/nominalQuota: 4}/" | kubectl apply -f - &&
+	kubectl wait job/both --for=jsonpath={.spec.suspend}=false --timeout=10s
+'
 test_done

@@ -75,7 +75,13 @@ static struct json candidate_json(struct arena *a, const struct queue_candidate 
 static struct json change_json(struct arena *a, const struct queue_change *c)
 {
     struct json_obj o = obj_in(a);
+    struct json_arr also = arr_in(a);
 
+    for (const struct queue_change *x = c->also; x; x = x->also) {
+        struct queue_change part = *x;
+        part.also = NULL;
+        arr_add(&also, change_json(a, &part));
+    }
     add_text(&o, "text", queue_change_text(a, c));
     add_text(&o, "podSet", c->podset);
     add_text(&o, "flavor", c->flavor);
@@ -84,6 +90,8 @@ static struct json change_json(struct arena *a, const struct queue_change *c)
     add_number(&o, "from", c->from);
     add_number(&o, "to", c->to);
     add_number(&o, "evicts", c->evicts);
+    if (c->also)
+        obj_setz(&o, "also", arr_done(&also));
     return obj_done(&o);
 }
 

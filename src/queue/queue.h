@@ -504,7 +504,8 @@ struct queue_consumed { /* units + nanos / 10^9, in base units */
 void queue_afs_seed(struct queue_engine *e, struct str ns, struct str name,
                     const struct queue_consumed *consumed, size_t n, struct instant now);
 /* When a LocalQueue's ledger is to be sampled next: an interval after it was brought up to date
- * last, or now (at the latest) where a penalty is not settled yet, or where it has no ledger. */
+ * last, or now (at the latest) where a penalty is not settled yet, or where it has no ledger.
+ */
 struct instant queue_afs_due(const struct queue_engine *e, struct str ns, struct str name);
 /* Decays a LocalQueue's ledger to now; what its status should say. The array is in `a`. */
 size_t queue_afs_sample(struct queue_engine *e, struct arena *a, struct str ns, struct str name,
@@ -531,6 +532,7 @@ size_t queue_list(struct queue_engine *e, struct arena *a, struct str cq,
 
 #define QUEUE_WHY_MAX_CANDIDATES 20 /* named one by one; the others are counted */
 #define QUEUE_WHY_MAX_QUEUES 64     /* of the namespace that are tried */
+#define QUEUE_WHY_MAX_RAISES 16     /* of quotas, until a workload would start */
 
 /* Why somebody who holds quota is no victim. */
 #define QUEUE_SPARED(X)                                                                        \
@@ -568,9 +570,10 @@ struct queue_change {
     enum queue_change_kind kind;
     struct str podset, flavor, resource, queue, detail;
     int64_t from, to;
-    uint32_t evicts; /* workloads that would have to go */
+    uint32_t evicts;                 /* workloads that would have to go */
+    const struct queue_change *also; /* neither is enough without the other; NULL: this is */
 };
-/* "ask 4 cpu instead of 6 in podset main" */
+/* "ask 4 cpu instead of 6 in podset main", with what also has to change. */
 struct str queue_change_text(struct arena *a, const struct queue_change *c);
 
 struct queue_why {

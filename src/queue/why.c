@@ -111,12 +111,130 @@ static void ask_less(struct trial *t, struct queue_cq *cq, const struct queue_sh
           &best);
 }
 
+/* One resource in all podsets: for each pod `share` of `whole` parts of what it asks for. */
+static void scale_request(struct queue_shape *s, const struct queue_shape *from,
+                          uint16_t resource, int64_t share, int64_t whole)
+{
+    for (size_t i = 0; i < s->n_podsets; i++) {
+        struct shape_request *r = find_request(&s->podsets[i], resource);
+        int32_t pods = MAX(s->podsets[i].spec.count, 1);
+        if (!r)
+            continue;
+        int64_t was = find_request(&from->podsets[i], resource)->amount / pods;
+        r->amount = sat_mul((int64_t)((__int128)was * share / whole), pods);
+    }
+}
+
+/* The most that a pod of any podset asks of it. */
+static int64_t largest_request(const struct queue_shape *shape, uint16_t resource)
+{
+    int64_t most = 0;
+
+    for (size_t i = 0; i < shape->n_podsets; i++) {
+        const struct shape_request *r = find_request(&shape->podsets[i], resource);
+        int32_t pods = MAX(shape->podsets[i].spec.count, 1);
+        if (r)
+            most = MAX(most, r->amount / pods);
+    }
+    return most;
+}
+
+static bool starts_without_victims(struct trial *t, struct queue_cq *cq,
+                                   const struct queue_shape *s, struct verdict *v)
+{
+    *v = judge(t, cq, s);
+    return v->starts && !v->n_victims;
+}
+
+/* All resources that are short of somewhere, each as large as the others allow. */
+static const struct queue_shape *shrink_together(struct trial *t, struct queue_cq *cq,
+                                                 const struct queue_shape *shape,
+                                                 const uint16_t *resources, size_t n,
+                                                 struct verdict *v)
+{
+    struct queue_shape *s = copy_shape(t, shape);
+
+    for (size_t i = 0; i < n; i++)
+        scale_request(s, shape, resources[i], 0, 1);
+    if (!starts_without_victims(t, cq, s, v))
+        return NULL;
+    for (size_t i = 0; i < n; i++) {
+        int64_t whole = largest_request(shape, resources[i]), low = 0, high = whole + 1;
+        while (high - low > 1) {
+            int64_t mid = low + (high - low) / 2;
+            scale_request(s, shape, resources[i], mid, whole);
+            if (starts_without_victims(t, cq, s, v))
+                low = mid;
+            else
+                high = mid;
+        }
+        scale_request(s, shape, resources[i], low, MAX(whole, INT64_C(1)));
+    }
+    return starts_without_victims(t, cq, s, v) ? s : NULL;
+}
+
+/* What differs between the two; NULL where nothing does, or somebody would ask for none. */
+static struct queue_change *differences(struct trial *t, const struct queue_shape *from,
+                                        const struct queue_shape *to)
+{
+    struct queue_change *first = NULL, **end = &first;
+
+    for (size_t i = 0; i < from->n_podsets; i++)
+        for (size_t k = 0; k < from->podsets[i].n_requests; k++) {
+            const struct shape_request *was = &from->podsets[i].requests[k];
+            const struct shape_request *is = &to->podsets[i].requests[k];
+            if (was->amount == is->amount)
+                continue;
+            if (!is->amount)
+                return NULL;
+            struct queue_change *c = arena_new(t->a, struct queue_change);
+            *c = (struct queue_change){.kind = CHANGE_ASK_LESS,
+                                       .podset = from->podsets[i].spec.name,
+                                       .resource =
+                                           intern_name(&t->cycle.e->resources, was->resource),
+                                       .from = was->amount,
+                                       .to = is->amount};
+            *end = c;
+            end = (struct queue_change **)(uintptr_t)&c->also;
+        }
+    return first;
+}
+
+/* Where no single one is enough. */
+static void ask_less_of_several(struct trial *t, struct queue_cq *cq,
+                                const struct queue_shape *shape)
+{
+    uint16_t *resources;
+    size_t n = 0, total = 0;
+    struct verdict v;
+
+    for (size_t i = 0; i < shape->n_podsets; i++)
+        total += shape->podsets[i].n_requests;
+    resources = arena_array(t->a, uint16_t, total);
+    for (size_t i = 0; i < shape->n_podsets; i++)
+        for (size_t k = 0; k < shape->podsets[i].n_requests; k++) {
+            size_t at = 0;
+            while (at < n && resources[at] != shape->podsets[i].requests[k].resource)
+                at++;
+            if (at == n)
+                resources[n++] = shape->podsets[i].requests[k].resource;
+        }
+    const struct queue_shape *s = shrink_together(t, cq, shape, resources, n, &v);
+    const struct queue_change *c = s ? differences(t, shape, s) : NULL;
+    if (c)
+        offer(t, *c, &v);
+}
+
 static void try_asking_less(struct trial *t, struct queue_cq *cq,
                             const struct queue_shape *shape)
 {
+    size_t before = t->changes.len;
+
     for (size_t i = 0; i < shape->n_podsets; i++)
         for (size_t k = 0; k < shape->podsets[i].n_requests; k++)
             ask_less(t, cq, shape, i, shape->podsets[i].requests[k].resource);
+    if (t->changes.len == before)
+        ask_less_of_several(t, cq, shape);
 }
 
 /* ---- a higher priority ---- */
@@ -261,6 +379,72 @@ static void set_nominal(struct queue_cq *cq, quota_fr fr, int64_t nominal)
     quota_settle(root);
 }
 
+static bool is_shortage(const struct queue_cause *c)
+{
+    return c->code == CAUSE_SHORT || c->code == CAUSE_OVER_CAPACITY;
+}
+
+/* Raises what this judgement says the flavor is short of; the ones raised are noted. False
+ * where there was none. */
+static bool raise_short(struct trial *t, struct queue_cq *cq, struct str flavor,
+                        const struct assignment *as, struct queue_change **raised)
+{
+    struct queue_engine *e = t->cycle.e;
+    bool any = false;
+
+    for (size_t i = 0; as && i < as->causes.len; i++) {
+        const struct queue_cause *c = &as->causes.at[i];
+        quota_fr fr = QUOTA_FR(intern_find(&e->flavor_names, flavor),
+                               intern_find(&e->resources, c->resource));
+        const struct quota_cell *cell = quota_cell(&cq->node, fr);
+        if (!is_shortage(c) || !str_eq(c->flavor, flavor) || !cell)
+            continue;
+        struct queue_change *x = *raised;
+        while (x && !str_eq(x->resource, c->resource))
+            x = (struct queue_change *)(uintptr_t)x->also;
+        if (!x) {
+            x = arena_new(t->a, struct queue_change);
+            *x = (struct queue_change){.kind = CHANGE_QUOTA,
+                                       .flavor = c->flavor,
+                                       .resource = c->resource,
+                                       .queue = cq->name,
+                                       .from = cell->nominal,
+                                       .also = *raised};
+            *raised = x;
+        }
+        int64_t less = amount_sub(amount_add(c->before, c->asked),
+                                  MAX((int64_t)0, quota_available(&cq->node, fr)));
+        x->to = amount_add(cell->nominal, MAX(less, c->short_by));
+        any |= x->to > cell->nominal;
+        set_nominal(cq, fr, x->to);
+    }
+    return any;
+}
+
+/* More quota of several resources of one flavor, where more of one is not enough. A judgement
+ * ends at the first podset that gets nothing: the next one may find another shortage. */
+static bool try_quotas(struct trial *t, struct queue_cq *cq, const struct queue_shape *shape,
+                       struct str flavor)
+{
+    struct queue_engine *e = t->cycle.e;
+    struct queue_change *raised = NULL;
+    struct verdict v = judge(t, cq, shape);
+
+    for (size_t i = 0; i < QUEUE_WHY_MAX_RAISES && (!v.starts || v.n_victims) &&
+                       raise_short(t, cq, flavor, v.as, &raised);
+         i++)
+        v = judge(t, cq, shape);
+    for (const struct queue_change *c = raised; c; c = c->also)
+        set_nominal(cq,
+                    QUOTA_FR(intern_find(&e->flavor_names, flavor),
+                             intern_find(&e->resources, c->resource)),
+                    c->from);
+    if (!raised || !v.starts || v.n_victims)
+        return false;
+    offer(t, *raised, &v);
+    return true;
+}
+
 /* Enough for all that one flavor is short of. */
 static void try_quota(struct trial *t, struct queue_cq *cq, const struct queue_shape *shape,
                       const struct assignment *as)
@@ -272,7 +456,7 @@ static void try_quota(struct trial *t, struct queue_cq *cq, const struct queue_s
         quota_fr fr = QUOTA_FR(intern_find(&e->flavor_names, c->flavor),
                                intern_find(&e->resources, c->resource));
         const struct quota_cell *cell = quota_cell(&cq->node, fr);
-        if ((c->code != CAUSE_SHORT && c->code != CAUSE_OVER_CAPACITY) || !cell)
+        if (!is_shortage(c) || !cell)
             continue;
         int64_t was = cell->nominal;
         int64_t less = amount_sub(amount_add(c->before, c->asked),
@@ -293,6 +477,9 @@ static void try_quota(struct trial *t, struct queue_cq *cq, const struct queue_s
               &v);
         return;
     }
+    for (size_t i = 0; as && i < as->causes.len; i++)
+        if (is_shortage(&as->causes.at[i]) && try_quotas(t, cq, shape, as->causes.at[i].flavor))
+            return;
 }
 
 /* ---- candidates ---- */
@@ -550,7 +737,7 @@ struct str queue_spared_text(enum queue_spared s)
     return s < countof(texts) ? texts[s] : S("");
 }
 
-struct str queue_change_text(struct arena *a, const struct queue_change *c)
+static struct str change_text(struct arena *a, const struct queue_change *c)
 {
     struct str from = resource_units_text(a, c->resource, c->from);
     struct str to = resource_units_text(a, c->resource, c->to);
@@ -584,4 +771,15 @@ struct str queue_change_text(struct arena *a, const struct queue_change *c)
             STR_ARG(c->flavor));
     }
     return S("");
+}
+
+struct str queue_change_text(struct arena *a, const struct queue_change *c)
+{
+    struct buf out = buf_in(a, 128);
+
+    for (const struct queue_change *x = c; x; x = x->also) {
+        struct str text = change_text(a, x);
+        buf_printf(&out, "%s%.*s", x == c ? "" : x->also ? ", " : " and ", STR_ARG(text));
+    }
+    return buf_str(&out);
 }

@@ -5,7 +5,8 @@
  * One statement between bars; everything is cpu of flavor f in namespace ns; each cq has a
  * LocalQueue lq-NAME; `w NAME CQ CPU` waits, or holds quota with `running` (`on` FLAVOR); `done
  * NAME` ends it; `pods N least M` of that size each, `and CPU` a second podset; `back` is
- * `done` and `w`, for one that was evicted; `gone CQ` deletes a ClusterQueue.
+ * `done` and `w`, for one that was evicted; `gone CQ` deletes a ClusterQueue; `gpu N` of a cq
+ * is quota of a second resource, of a `w` what it asks of it.
  */
 #pragma once
 
@@ -75,18 +76,21 @@ static inline void box_put(struct box *b, struct str json)
 static inline struct str box_quota(struct box *b, struct str line)
 {
     struct buf out = buf_in(&b->a, 256);
-    struct str v = S("0");
+    struct str v = S("0"), gpu;
 
     box_option(line, "quota", &v);
     buf_printf(&out,
-               "\"resourceGroups\":[{\"coveredResources\":[\"cpu\"],\"flavors\":[{\"name\":"
+               "\"resourceGroups\":[{\"coveredResources\":[\"cpu\"%s],\"flavors\":[{\"name\":"
                "\"f\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":\"%.*s\"",
-               STR_ARG(v));
+               box_option(line, "gpu", &gpu) ? ",\"gpu\"" : "", STR_ARG(v));
     if (box_option(line, "borrow", &v))
         buf_printf(&out, ",\"borrowingLimit\":\"%.*s\"", STR_ARG(v));
     if (box_option(line, "lend", &v))
         buf_printf(&out, ",\"lendingLimit\":\"%.*s\"", STR_ARG(v));
-    buf_printf(&out, "}]}");
+    buf_printf(&out, "}");
+    if (box_option(line, "gpu", &gpu)) /* quota of a second resource */
+        buf_printf(&out, ",{\"name\":\"gpu\",\"nominalQuota\":\"%.*s\"}", STR_ARG(gpu));
+    buf_printf(&out, "]}");
     if (box_option(line, "second", &v)) /* quota of a second flavor, g */
         buf_printf(
             &out,
@@ -158,7 +162,7 @@ static inline void box_workload(struct box *b, struct str line)
 {
     struct str name = box_word(&line), cq = box_word(&line), cpu = box_word(&line);
     struct str prio = S("0"), status = S(""), only, variant = S(""), lq, and = S("");
-    struct str pods = S("1"), least = S("null"), on = S("f");
+    struct str pods = S("1"), least = S("null"), on = S("f"), gpu = S("");
     int minute = (int)(b->created / 60 % 60), second = (int)(b->created % 60);
 
     lq = str_printf(&b->a, "lq-%.*s", STR_ARG(cq));
@@ -167,6 +171,8 @@ static inline void box_workload(struct box *b, struct str line)
     box_option(line, "on", &on);
     box_option(line, "pods", &pods);
     box_option(line, "least", &least);
+    if (box_option(line, "gpu", &gpu))
+        gpu = str_printf(&b->a, ",\"gpu\":\"%.*s\"", STR_ARG(gpu));
     if (box_option(line, "and", &and)) /* a second podset */
         and = str_printf(
             &b->a,
@@ -196,10 +202,10 @@ static inline void box_workload(struct box *b, struct str line)
                        "\"priority\":%.*s,\"podSets\":[{\"name\":\"main\",\"count\":%.*s,"
                        "\"minCount\":%.*s,"
                        "\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{"
-                       "\"requests\":{\"cpu\":\"%.*s\"}}}]}}}%.*s]}%.*s}",
+                       "\"requests\":{\"cpu\":\"%.*s\"%.*s}}}]}}}%.*s]}%.*s}",
                        STR_ARG(name), STR_ARG(name), minute, second, STR_ARG(variant),
                        STR_ARG(lq), STR_ARG(prio), STR_ARG(pods), STR_ARG(least), STR_ARG(cpu),
-                       STR_ARG(and), STR_ARG(status)));
+                       STR_ARG(gpu), STR_ARG(and), STR_ARG(status)));
     b->created++;
 }
 

@@ -19,6 +19,15 @@ TEST(the_smallest_change)
          "ns/a",                                                                                                            "submit to queue 'lq-big'"                                  },
         {"more quota",                              "flavor f|cq q quota 1|w r q 1 running|w a q 1",                "ns/a",
          "nominal quota 2 of 'cpu' instead of 1 in ClusterQueue 'q', flavor 'f'"                                                                                                        },
+        {"less of two that are short",              "flavor f|cq q quota 4 gpu 2|w a q 6 gpu 3",                    "ns/a",
+         "ask 4 of 'cpu' instead of 6 in podset 'main' and "
+         "ask 2 of 'gpu' instead of 3 in podset 'main'"                                                                                                                                 },
+        {"one of them is out: more quota of both",  "flavor f|cq q quota 4 gpu 0|w a q 6 gpu 3",
+         "ns/a",                                                                                                            "nominal quota 3 of 'gpu' instead of 0 in ClusterQueue 'q', flavor 'f' and "
+         "nominal quota 6 of 'cpu' instead of 4 in ClusterQueue 'q', flavor 'f'"                                                                                        },
+        {"less in two podsets",                     "flavor f|cq q quota 4|w r q 2 running|w a q 6 and 3",          "ns/a",
+         "ask 1333m of 'cpu' instead of 6 in podset 'main' and "
+         "ask 666m of 'cpu' instead of 3 in podset 'and'"                                                                                                                               },
         {"evicting is enough",
          "flavor f|cq q quota 1 within LowerPriority|w r q 1 running|"
          "w a q 1 prio 3",                                                                                          "ns/a", "nothing: it starts when its turn comes (evicts 1 workload)"},
