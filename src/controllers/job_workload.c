@@ -20,7 +20,7 @@ struct job_workloads {
     struct controller *controller;
     bool tells_ready; /* waitForPodsReady */
     struct cache *jobs, *workloads, *flavors, *classes, *pod_classes, *namespaces;
-    struct cache_index *by_owner;
+    struct cache_index *by_owner, *pods_by_owner;
 };
 
 struct pass {
@@ -600,8 +600,12 @@ static int reconcile(struct step *s, struct err *err)
     const struct job *job = object_view(step_hold(s, o), s->arena);
     if (job_queue_name(job).len == 0)
         return 0;
-    if (instant_is_set(job->metadata->deletion_timestamp))
+    if (instant_is_set(job->metadata->deletion_timestamp)) {
+        struct object *const *pods;
+        if (cache_indexed(all->pods_by_owner, job->metadata->uid, &pods))
+            return 0; /* they use what it holds; pod_changed() comes back */
         return finalize(s, all, job->metadata->uid, false);
+    }
     struct pass *p = arena_new(s->arena, struct pass);
     *p = (struct pass){.step = s, .all = all, .object = o, .job = job};
     p->tree = object_tree(o, s->arena);
@@ -635,6 +639,22 @@ static void job_changed(void *ctx, struct cache_event *e)
     controller_queue_object(w->all.controller, e->now);
 }
 
+/* Was it the last pod of a Job that is going? */
+static void pod_changed(void *ctx, struct cache_event *e)
+{
+    struct wiring *w = ctx;
+
+    if (e->now)
+        return;
+    const struct json *owner =
+        json_at(json_path(cache_event_old(e), "metadata", "ownerReferences", NULL), 0);
+    struct object *job =
+        cache_get(w->all.jobs, object_key(e->old).ns, json_str(json_getz(owner, "name")));
+    if (job &&
+        json_has(json_path(object_tree(job, e->arena), "metadata", "deletionTimestamp", NULL)))
+        controller_queue_object(w->all.controller, job);
+}
+
 void *job_workload_start(struct control *c, const struct kueue_config *config)
 {
     struct wiring *w = mem_zero(1, sizeof(*w));
@@ -648,6 +668,7 @@ void *job_workload_start(struct control *c, const struct kueue_config *config)
     all->classes = control_cache(c, &kind_kueue_workload_priority_class);
     all->pod_classes = control_cache(c, &kind_priority_class);
     all->by_owner = cache_by_owner(all->workloads);
+    all->pods_by_owner = cache_by_owner(control_cache(c, &kind_pod));
     all->controller =
         controller_new(c, &(struct controller_config){
                               .name = "job-workload", .reconcile = reconcile, .ctx = all});
@@ -655,6 +676,7 @@ void *job_workload_start(struct control *c, const struct kueue_config *config)
                                                             .reconcile = reconcile_gone,
                                                             .ctx = all});
     cache_subscribe(all->jobs, job_changed, w);
+    cache_subscribe(control_cache(c, &kind_pod), pod_changed, w);
     controller_watch_owned(all->controller, &kind_kueue_workload, &kind_job);
     return w;
 }
