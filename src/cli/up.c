@@ -57,7 +57,7 @@ struct up {
     const struct json *queueing; /* --queue-config; NULL: none */
     struct err err;
     uint64_t n_written;
-    bool has_failed, is_ready;
+    bool has_failed, is_ready, is_flushing;
 };
 
 static void fail(struct up *u)
@@ -74,6 +74,15 @@ static void stop(void *ctx)
     io_stop(u->io);
 }
 
+static void flush_audit(void *ctx)
+{
+    struct up *u = ctx;
+
+    u->is_flushing = false;
+    fflush(u->audit);
+}
+
+/* The lines of a turn are written together. */
 static void write_audit(void *ctx, struct str line)
 {
     struct up *u = ctx;
@@ -82,7 +91,9 @@ static void write_audit(void *ctx, struct str line)
         mem_settle();
     fwrite(line.at, 1, line.len, u->audit);
     fputc('\n', u->audit);
-    fflush(u->audit);
+    if (!u->is_flushing)
+        io_later(u->io, flush_audit, u);
+    u->is_flushing = true;
 }
 
 /* ---- 1. what stands before the loop ---- */
@@ -367,8 +378,10 @@ static void close_all(struct up *u)
     server_free(u->server);
     tls_server_free(u->tls);
     users_free(u->users);
-    if (u->audit)
+    if (u->audit) {
+        io_later_cancel(u->io, flush_audit, u);
         fclose(u->audit);
+    }
     io_free(u->io);
 }
 

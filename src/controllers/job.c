@@ -28,7 +28,7 @@
 #define JOB_DELAY_EACH ((struct span){10000}) /* 10 us for each pod of the Job */
 #define JOB_REFUSED_MOST_S 60
 #define JOB_MAX_BUSY 256 /* Jobs looked at at once: what they write shares commits */
-#define SUSPENDED_DELAY span_ms(10)
+#define SUSPENDED_DELAY span_ms(100)
 #define JOB_DELAY_LEAST span_ms(1) /* less is not waited for */
 
 struct jobs {
