@@ -284,7 +284,15 @@ static bool merge_scalars(struct smp *w, const struct json *live, const struct j
     push_all(w, &all, patch);
     if (!smp_uniq(w, &all, &all.len))
         return false;
-    *out = list_of(&all);
+    struct json merged = list_of(&all);
+    return arrange(w, &merged, patch, live, S(""), out);
+}
+
+static bool have_keys(struct smp *w, const struct json *list, struct str key)
+{
+    json_each (i, list)
+        if (list->items[i].type == JSON_OBJECT && !smp_key(w, &list->items[i], key))
+            return false;
     return true;
 }
 
@@ -364,7 +372,7 @@ static bool merge_objects(struct smp *w, const struct smp_field *f, const struct
     order = list_of(&m->patch);
     if (m->is_replaced) {
         *out = order;
-        return true;
+        return have_keys(w, &order, f->key);
     }
     pos = list_of(&m->live);
     push_all(w, &before, &pos);
@@ -434,14 +442,6 @@ static struct json positions(struct smp *w, const struct json *live, const struc
     for (size_t i = 0; i < m->live.len && i < live->len; i++)
         vec_push_in(w->arena, &pos, m->live.at[i]);
     return list_of(&pos);
-}
-
-static bool have_keys(struct smp *w, const struct json *list, struct str key)
-{
-    json_each (i, list)
-        if (list->items[i].type == JSON_OBJECT && !smp_key(w, &list->items[i], key))
-            return false;
-    return true;
 }
 
 static bool order_list(struct smp *w, struct json_obj *live_obj, struct json_obj *patch_obj,

@@ -28,10 +28,10 @@ static bool cut_child(struct cut *c, const struct schema *type, const struct jso
             *out = cut(c, type, v, e->below);
         return true;
     }
-    if (has_below)
-        *out = cut(c, type, v, e->below);
-    else if (is_member && whole.at)
+    if (is_member && whole.at)
         *out = cut(c, type, v, whole);
+    else if (has_below)
+        *out = cut(c, type, v, e->below);
     return is_member || has_below;
 }
 
@@ -51,8 +51,8 @@ static struct json cut_list(struct cut *c, const struct schema *s, const struct 
     return l.items.len ? arr_done(&l) : null;
 }
 
-/* As upstream does it, an entry that is only a member itself is extracted by the set of its
- * parent, so of a granular container nothing is left. */
+/* As upstream does it, an entry that is a member itself is extracted by the set of its parent,
+ * so of a granular container mostly nothing is left: who extracts asks for leaves. */
 static struct json cut_map(struct cut *c, const struct schema *s, const struct json *v,
                            struct fieldset set)
 {
@@ -93,7 +93,7 @@ const struct json *typed_remove(struct arena *a, const struct schema *s, const s
         false
     };
 
-    return set.n ? json_new(a, cut(&c, s, v, set)) : v;
+    return set.n || json_len(v) == 0 ? json_new(a, cut(&c, s, v, set)) : v;
 }
 
 /* ---- keys of list items ---- */

@@ -180,18 +180,20 @@ TEST(typed_remove)
     static const struct {
         const char *name, *set, *removed, *extracted;
     } cases[] = {
-        {"nothing",                         "{}",                                                      value, "null"                                },
-        {"a leaf",                          "{'f:args':{}}",
+        {"nothing",                             "{}",                                                      value, "null"                                },
+        {"a leaf",                              "{'f:args':{}}",
          "{'replicas':1,'items':[{'name':'a','value':'x'},{'name':'b'}],"
-         "'limits':{'c':'1','d':'2'}}",                                                                       "{'args':['z']}"                      },
-        {"an item with all below",          "{'f:items':{'k:{\\'name\\':\\'a\\',\\'port\\':80}':{}}}",
-         "{'replicas':1,'items':[{'name':'b'}],'limits':{'c':'1','d':'2'},'args':['z']}",                     "{'items':[{'name':'a','value':'x'}]}"},
+         "'limits':{'c':'1','d':'2'}}",                                                                           "{'args':['z']}"                      },
+        {"an item with all below",              "{'f:items':{'k:{\\'name\\':\\'a\\',\\'port\\':80}':{}}}",
+         "{'replicas':1,'items':[{'name':'b'}],'limits':{'c':'1','d':'2'},'args':['z']}",                         "{'items':[{'name':'a','value':'x'}]}"},
         {"a field of an item",
-         "{'f:items':{'k:{\\'name\\':\\'a\\',\\'port\\':80}':{'f:value':{}}}}",                        "{'replicas':1,'items':[{'name':'a'},{'name':'b'}],'limits':{'c':'1','d':'2'},"
-         "'args':['z']}",      "{'items':[{'value':'x'}]}"           },
-        {"all entries of a map leave null", "{'f:limits':{'f:c':{},'f:d':{}}}",
+         "{'f:items':{'k:{\\'name\\':\\'a\\',\\'port\\':80}':{'f:value':{}}}}",                            "{'replicas':1,'items':[{'name':'a'},{'name':'b'}],'limits':{'c':'1','d':'2'},"
+         "'args':['z']}",          "{'items':[{'value':'x'}]}"           },
+        {"a container that is a member itself", "{'f:limits':{'.':{},'f:c':{}}}",
+         "{'replicas':1,'items':[{'name':'a','value':'x'},{'name':'b'}],'args':['z']}",                           "{'limits':null}"                     },
+        {"all entries of a map leave null",     "{'f:limits':{'f:c':{},'f:d':{}}}",
          "{'replicas':1,'items':[{'name':'a','value':'x'},{'name':'b'}],'limits':null,"
-         "'args':['z']}",                                                                                     "{'limits':{'c':'1','d':'2'}}"        },
+         "'args':['z']}",                                                                                         "{'limits':{'c':'1','d':'2'}}"        },
     };
     scoped(arena_fini) struct arena a = arena_sized(1 << 14);
     struct fieldset item = {0};
