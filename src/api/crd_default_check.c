@@ -61,16 +61,23 @@ static const struct json *surround(struct arena *a, const struct step *steps,
     return json_new(a, obj_done(&o));
 }
 
-/* The value against its own schema. A verdict without a path is the default's. */
-static void judge_default(struct walk *w, const struct field_path *at, const struct schema *s)
+/* The value against its own schema. A verdict without a path is the default's, and upstream
+ * sets a dot before the index of an item of the default itself. */
+static void check_value(struct walk *w, const struct field_path *at, const struct schema *s)
 {
-    struct field_errors own = field_errors_in(w->e->arena);
-    struct str nowhere = field_path_text(w->e->arena, NULL);
+    struct arena *a = w->e->arena;
+    struct field_errors own = field_errors_in(a);
+    struct str nowhere = field_path_text(a, NULL), here = field_path_text(a, at);
 
-    w->is_over = !judge(&own, s, at, s->def);
-    vec_each (i, &own.list)
-        if (str_eq(own.list.at[i].path, nowhere))
-            own.list.at[i].path = field_path_text(w->e->arena, at);
+    w->is_over = !judge_default(&own, s, at, s->def);
+    vec_each (i, &own.list) {
+        struct str *path = &own.list.at[i].path;
+        struct str rest = str_slice(*path, MIN(here.len, path->len), path->len);
+        if (str_eq(*path, nowhere))
+            *path = here;
+        else if (str_starts(*path, here) && str_starts(rest, S("[")))
+            *path = str_printf(a, "%.*s.%.*s", STR_ARG(here), STR_ARG(rest));
+    }
     field_errors_add(w->e, &own);
 }
 
@@ -94,7 +101,7 @@ static void check_inside_meta(struct walk *w, const struct field_path *at,
 
     v = structural_coerce(a, place->resource, meta_schema(), v, true, false, NULL, NULL, &own);
     if (v && is_whole(&own, place->resource, NULL, v))
-        judge_default(w, at, s);
+        check_value(w, at, s);
     else
         field_invalid(w->e, at, s->def, "must result in valid metadata: %.*s",
                       STR_ARG(field_errors_text(a, &own)));
@@ -117,7 +124,7 @@ static void check_outside(struct walk *w, const struct field_path *at, const str
     if (own.list.len)
         field_errors_add(w->e, &own);
     else
-        judge_default(w, at, s);
+        check_value(w, at, s);
 }
 
 static void check_node(struct walk *w, const struct field_path *at, const struct schema *s,

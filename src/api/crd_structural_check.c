@@ -217,7 +217,7 @@ static void check_resource(struct walk *w, const struct field_path *at, const st
     else if (!str_eqz(type, "object"))
         field_invalid(w->e, &type_at, json_getz(s, "type"),
                       "must be object if x-kubernetes-embedded-resource is true");
-    if (level != LEVEL_ROOT && has_more)
+    if (has_more)
         field_forbidden(w->e, &more_at,
                         "must not be used if x-kubernetes-embedded-resource is set");
     if (!crd_says(s, "properties") && !flag(s, "x-kubernetes-preserve-unknown-fields"))

@@ -280,7 +280,7 @@ static const struct schema *node(struct compile *c, const struct json *o)
     s->preserve_unknown = flag(o, "x-kubernetes-preserve-unknown-fields");
     s->embedded = flag(o, "x-kubernetes-embedded-resource");
     s->doc = json_str(json_getz(o, "description"));
-    s->def = json_getz(o, "default");
+    s->def = json_has(json_getz(o, "default")) ? json_getz(o, "default") : NULL;
     const struct json *items = json_getz(o, "items");
     if (!fields(c, o, s) || !additional(c, o, s))
         return NULL;

@@ -2,8 +2,11 @@
 #include "schema/format.h"
 
 #include "base/base64.h"
+#include "schema/table.h"
+#include "value/ip.h"
 #include "value/names.h"
 #include "value/time.h"
+#include "value/url.h"
 
 static const struct {
     struct str format;
@@ -47,7 +50,7 @@ static bool is_byte(struct str text)
     scoped(arena_fini) struct arena a = arena_sized(1024);
     struct str out;
 
-    return base64_decode(&a, text, &out);
+    return text.len && base64_decode(&a, text, &out);
 }
 
 static bool is_span(struct str text)
@@ -67,41 +70,181 @@ static bool is_dns_subdomain(struct str text)
     return name_is(NAME_DNS_SUBDOMAIN, text);
 }
 
-static bool is_uuid(struct str text)
+static bool is_ipv4(struct str text)
 {
-    size_t n_digits = 0;
+    struct ip ip;
 
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.at[i];
-        if (c == '-')
-            continue;
-        if (!((c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'f')))
-            return false;
-        n_digits++;
-    }
-    return n_digits == 32;
+    return ip_parse(text, &ip, NULL) == 0 && !ip.zone.len && str_index(text, '.') != STR_NONE;
 }
 
+static bool is_ipv6(struct str text)
+{
+    struct ip ip;
+
+    return ip_parse(text, &ip, NULL) == 0 && !ip.zone.len && str_index(text, ':') != STR_NONE;
+}
+
+static bool is_cidr(struct str text)
+{
+    struct cidr c;
+
+    return cidr_parse(text, &c, NULL) == 0;
+}
+
+static bool is_uri(struct str text)
+{
+    scoped(arena_fini) struct arena a = arena_sized(1024);
+    struct url u;
+
+    return url_parse(&a, text, &u, NULL) == 0;
+}
+
+static bool is_short_enough(struct str text)
+{
+    struct str label;
+    bool has_more = text.len <= 255;
+
+    if (!has_more)
+        return false;
+    while (has_more) {
+        has_more = str_cut(text, '.', &label, &text);
+        if (label.len > 63)
+            return false;
+    }
+    return true;
+}
+
+/* ---- numbers with a check digit ---- */
+
+/* The digits of a text; -1 where there are more than `most`. */
+static int digits_of(struct str text, uint8_t *out, int most)
+{
+    int n = 0;
+
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.at[i] < '0' || text.at[i] > '9')
+            continue;
+        if (n == most)
+            return -1;
+        out[n++] = (uint8_t)(text.at[i] - '0');
+    }
+    return n;
+}
+
+static bool is_credit_card(struct str text)
+{
+    uint8_t digit[19];
+    int n = digits_of(text, digit, (int)sizeof(digit)), sum = 0;
+
+    for (int i = 0; i < n; i++) {
+        int d = digit[n - 1 - i] << (i & 1);
+        sum += d > 9 ? d - 9 : d;
+    }
+    return n >= 13 && n <= 16 && sum % 10 == 0;
+}
+
+static bool is_isbn10(struct str text)
+{
+    uint8_t digit[10];
+    bool ends_in_x = str_ends(text, S("X"));
+    int n = digits_of(text, digit, (int)sizeof(digit)), sum = ends_in_x ? 100 : 0;
+
+    for (int i = 0; i < n; i++)
+        sum += (i + 1) * digit[i];
+    return n + ends_in_x == 10 && sum % 11 == 0;
+}
+
+static bool is_isbn13(struct str text)
+{
+    uint8_t digit[13];
+    int n = digits_of(text, digit, (int)sizeof(digit)), sum = 0;
+
+    for (int i = 0; i < n; i++)
+        sum += digit[i] * (i & 1 ? 3 : 1);
+    return n == 13 && sum % 10 == 0;
+}
+
+static bool is_isbn(struct str text)
+{
+    return is_isbn10(text) || is_isbn13(text);
+}
+
+/* ---- OpenAPI's ---- */
+
+#define GROUPS(third, fourth)                                                                  \
+    "^(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?" third "[0-9a-f]{3}-?" fourth "[0-9a-f]{3}-?[0-9a-f]{12}" \
+                                                                   "$"
+#define NAME_RUNE "[a-zA-Z0-9\\p{S}\\p{L}]"
+#define BYTE_TEXT "(0|[1-9]\\d?|1\\d\\d?|2[0-4]\\d|25[0-5])"
+#define DIGITS_ONLY "^[0-9 -]+X?$"
+#define MAC_BYTE "[0-9a-fA-F]{2}"
+#define MAC_WORD "[0-9a-fA-F]{4}"
+#define ATOM "[a-zA-Z0-9!#$%&'*+/=?^_`{|}~\\x80-\\x{10ffff}-]+"
+#define ADDRESS ATOM "(\\." ATOM ")*@" ATOM "(\\." ATOM ")*"
+
+/* Both, where there are both, must hold. */
 static const struct {
     struct str format;
-    bool (*is)(struct str text); /* NULL: known, and anything passes */
+    bool (*is)(struct str text);
+    struct str pattern;
 } openapi[] = {
-    {S_INIT("date-time"),      is_date_time    },
-    {S_INIT("datetime"),       is_date_time    },
-    {S_INIT("date"),           is_date         },
-    {S_INIT("byte"),           is_byte         },
-    {S_INIT("duration"),       is_span         },
-    {S_INIT("uuid"),           is_uuid         },
-    {S_INIT("k8s-short-name"), is_dns_label    },
-    {S_INIT("k8s-long-name"),  is_dns_subdomain},
-    {S_INIT("password"),       NULL            },
+#define ROW(name, fn)                                                                          \
+    {                                                                                          \
+        S_INIT(name), fn,                                                                      \
+        {                                                                                      \
+            0                                                                                  \
+        }                                                                                      \
+    }
+#define MATCHED(name, fn, text)                                                                \
+    {                                                                                          \
+        S_INIT(name), fn, S_INIT(text)                                                         \
+    }
+    ROW("date-time", is_date_time),
+    ROW("datetime", is_date_time),
+    ROW("date", is_date),
+    ROW("byte", is_byte),
+    ROW("duration", is_span),
+    ROW("k8s-short-name", is_dns_label),
+    ROW("k8s-long-name", is_dns_subdomain),
+    ROW("password", NULL),
+    ROW("ipv4", is_ipv4),
+    ROW("ipv6", is_ipv6),
+    ROW("cidr", is_cidr),
+    ROW("uri", is_uri),
+    MATCHED("uuid", NULL, GROUPS("[0-9a-f]", "[0-9a-f]")),
+    MATCHED("uuid3", NULL, GROUPS("3", "[0-9a-f]")),
+    MATCHED("uuid4", NULL, GROUPS("4", "[89ab]")),
+    MATCHED("uuid5", NULL, GROUPS("5", "[89ab]")),
+    MATCHED("bsonobjectid", NULL, "^[0-9a-fA-F]{24}$"),
+    MATCHED("hexcolor", NULL, "^#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"),
+    MATCHED("rgbcolor", NULL,
+            "^rgb\\(\\s*" BYTE_TEXT "\\s*,\\s*" BYTE_TEXT "\\s*,\\s*" BYTE_TEXT "\\s*\\)$"),
+    MATCHED("ssn", NULL, "^\\d{3}[- ]\\d{2}[- ]\\d{4}$"),
+    MATCHED("mac", NULL,
+            "^(" MAC_BYTE "(:" MAC_BYTE "){5}|" MAC_BYTE "(:" MAC_BYTE "){7}|" MAC_BYTE
+            "(-" MAC_BYTE "){5}|" MAC_BYTE "(-" MAC_BYTE "){7}|" MAC_WORD "(\\." MAC_WORD
+            "){2}|" MAC_WORD "(\\." MAC_WORD "){3})$"),
+    MATCHED("hostname", is_short_enough,
+            "^(" NAME_RUNE "-?(" NAME_RUNE "{0,62})|(" NAME_RUNE
+            "([a-zA-Z0-9\\p{S}\\p{L}-]{0,61}" NAME_RUNE ")?\\.)+[a-zA-Z\\p{L}]{2,63})$"),
+    MATCHED("email", NULL, "^\\s*(" ADDRESS "|((\"[^\"]*\"|" ATOM ")\\s*)*<" ADDRESS ">)\\s*$"),
+    MATCHED("creditcard", is_credit_card, ".*"),
+    MATCHED("isbn", is_isbn, DIGITS_ONLY),
+    MATCHED("isbn10", is_isbn10, DIGITS_ONLY),
+    MATCHED("isbn13", is_isbn13, DIGITS_ONLY),
 };
+
+static struct regex *slots[countof(openapi)]; /* compiled when first asked for */
 
 bool format_is(struct str format, struct str text)
 {
-    for (size_t i = 0; i < countof(openapi); i++)
-        if (str_eq(openapi[i].format, format))
-            return !openapi[i].is || openapi[i].is(text);
+    for (size_t i = 0; i < countof(openapi); i++) {
+        struct schema_pattern p = {openapi[i].pattern, &slots[i]};
+        if (!str_eq(openapi[i].format, format))
+            continue;
+        return (!openapi[i].is || openapi[i].is(text)) &&
+               (!p.text.len || schema_pattern_matches(&p, text));
+    }
     return true;
 }
 

@@ -22,6 +22,7 @@ struct walk {
     struct arena *a;
     int depth;
     size_t work;
+    bool is_of_default;
 };
 
 static struct verdict judge_node(struct walk *w, const struct schema *s,
@@ -77,8 +78,10 @@ static const char *const json_words[] = {
 };
 
 /* The type's words, "integer" or "integer,string"; NULL where none is demanded. */
-static const char *type_words(const struct schema *s)
+static const char *type_words(const struct walk *w, const struct schema *s)
 {
+    if (w->is_of_default && s->type == SCHEMA_INT_OR_STRING)
+        return NULL;
     switch ((enum schema_type)s->type) {
     case SCHEMA_BOOL:
         return "boolean";
@@ -115,9 +118,9 @@ static bool is_whole(const struct json *v)
     return v->d == below || (v->d > 0 && (v->d - below) / (v->d + below) < 1e-9);
 }
 
-static bool has_type(const struct schema *s, const struct json *v)
+static bool has_type(const struct walk *w, const struct schema *s, const struct json *v)
 {
-    const char *words = type_words(s);
+    const char *words = type_words(w, s);
 
     if (!words)
         return true;
@@ -139,12 +142,12 @@ static bool is_format_of_texts(const struct schema *s)
 static void judge_type(struct walk *w, const struct schema *s, const struct field_path *p,
                        const struct json *v, struct verdict *out)
 {
-    const char *words = type_words(s);
+    const char *words = type_words(w, s);
     bool has_words = words || (s->rules && s->rules->format.len);
     bool is_exempt = is_format_of_texts(s) && (v->type == JSON_STRING || v->type == JSON_ARRAY);
 
     out->count += has_words;
-    if (is_exempt || has_type(s, v)) {
+    if (is_exempt || has_type(w, s, v)) {
         out->count += has_words;
         return;
     }
@@ -338,10 +341,14 @@ static void judge_object(struct walk *w, const struct schema *s, const struct fi
 
 /* ---- branches ---- */
 
-static void composite(struct walk *w, const struct json *v, const char *what,
+/* The path stands in the text only. */
+static void composite(struct walk *w, const struct field_path *p, const char *what,
                       struct verdict *out)
 {
-    add(w, out, FIELD_ERROR_INVALID, NULL, v, str_from(what));
+    struct json none = json_of_z("");
+
+    add(w, out, FIELD_ERROR_INVALID, NULL, &none,
+        str_printf(w->a, "\"%.*s\" %s", IN_BODY(p), what));
 }
 
 static void judge_any(struct walk *w, const struct schema *const *list, size_t n, bool is_one,
@@ -362,13 +369,13 @@ static void judge_any(struct walk *w, const struct schema *const *list, size_t n
     if (n == 0)
         return;
     if (is_one && n_match > 1) {
-        composite(w, v, "must validate one and only one schema (oneOf). Found more than one",
+        composite(w, p, "must validate one and only one schema (oneOf). Found more than one",
                   out);
         out->count += best.count;
         return;
     }
     if (n_match == 0) {
-        composite(w, v,
+        composite(w, p,
                   is_one ? "must validate one and only one schema (oneOf). Found none valid"
                          : "must validate at least one schema (anyOf)",
                   out);
@@ -392,9 +399,9 @@ static void judge_branches(struct walk *w, const struct schema_rules *r,
         out->count += one.count;
     }
     if (!all)
-        composite(w, v, "must validate all the schemas (allOf)", out);
+        composite(w, p, "must validate all the schemas (allOf)", out);
     if (r->not_ && judge_node(w, r->not_, p, v).list.len == 0)
-        composite(w, v, "must not validate the schema (not)", out);
+        composite(w, p, "must not validate the schema (not)", out);
 }
 
 static void judge_enum(struct walk *w, const struct schema_rules *r, const struct field_path *p,
@@ -419,7 +426,7 @@ static struct verdict judge_null(struct walk *w, const struct schema *s,
                                  const struct field_path *p, const struct json *v)
 {
     struct verdict out = {0};
-    const char *words = type_words(s);
+    const char *words = type_words(w, s);
     struct json shown = json_of_z("null");
 
     if (words && !s->nullable)
@@ -463,13 +470,12 @@ static struct verdict judge_node(struct walk *w, const struct schema *s,
     return out;
 }
 
-bool judge(struct field_errors *e, const struct schema *s, const struct field_path *path,
-           const struct json *v)
+static bool judge_as(struct walk *w, struct field_errors *e, const struct schema *s,
+                     const struct field_path *path, const struct json *v)
 {
-    struct walk w = {.a = e->arena};
-    struct verdict all = judge_node(&w, s, path, v);
+    struct verdict all = judge_node(w, s, path, v);
 
-    if (w.work > JUDGE_MAX_WORK) {
+    if (w->work > JUDGE_MAX_WORK) {
         field_forbidden(e, path, "it takes more than %d steps to judge it by its schema",
                         JUDGE_MAX_WORK);
         return false;
@@ -477,4 +483,16 @@ bool judge(struct field_errors *e, const struct schema *s, const struct field_pa
     vec_each (i, &all.list)
         field_error_add(e, all.list.at[i]);
     return true;
+}
+
+bool judge(struct field_errors *e, const struct schema *s, const struct field_path *path,
+           const struct json *v)
+{
+    return judge_as(&(struct walk){.a = e->arena}, e, s, path, v);
+}
+
+bool judge_default(struct field_errors *e, const struct schema *s,
+                   const struct field_path *path, const struct json *v)
+{
+    return judge_as(&(struct walk){.a = e->arena, .is_of_default = true}, e, s, path, v);
 }

@@ -19,3 +19,7 @@ struct schema;
  * schema multiply with the items of a list. */
 bool judge(struct field_errors *e, const struct schema *s, const struct field_path *path,
            const struct json *v);
+/* The same for a default in the schema itself, where upstream asks no type of a node that is
+ * only said to be an integer or a string. */
+bool judge_default(struct field_errors *e, const struct schema *s,
+                   const struct field_path *path, const struct json *v);
