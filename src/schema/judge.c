@@ -341,6 +341,8 @@ static void judge_object(struct walk *w, const struct schema *s, const struct fi
 
 /* ---- branches ---- */
 
+#define ONE_OF "must validate one and only one schema (oneOf). "
+
 /* The path stands in the text only. */
 static void composite(struct walk *w, const struct field_path *p, const char *what,
                       struct verdict *out)
@@ -357,26 +359,24 @@ static void judge_any(struct walk *w, const struct schema *const *list, size_t n
     struct verdict best = {.count = -1};
     size_t n_match = 0;
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && (is_one || !n_match); i++) {
         struct verdict one = judge_node(w, list[i], p, v);
         bool is_match = one.list.len == 0;
-        if (is_match && n_match == 0)
+        if (n_match == 0 && (is_match || one.count > best.count))
             best = one; /* the first that matches is the chosen one */
-        else if (n_match == 0 && one.count > best.count)
-            best = one;
         n_match += is_match;
     }
     if (n == 0)
         return;
     if (is_one && n_match > 1) {
-        composite(w, p, "must validate one and only one schema (oneOf). Found more than one",
+        composite(w, p,
+                  str_z(w->a, str_printf(w->a, ONE_OF "Found %zu valid alternatives", n_match)),
                   out);
-        out->count += best.count;
         return;
     }
     if (n_match == 0) {
         composite(w, p,
-                  is_one ? "must validate one and only one schema (oneOf). Found none valid"
+                  is_one ? ONE_OF "Found none valid"
                          : "must validate at least one schema (anyOf)",
                   out);
         merge(w, out, &best);
@@ -388,20 +388,34 @@ static void judge_branches(struct walk *w, const struct schema_rules *r,
                            const struct field_path *p, const struct json *v,
                            struct verdict *out)
 {
-    bool all = true;
+    size_t n_match = 0;
 
     judge_any(w, r->any_of, r->n_any_of, false, p, v, out);
     judge_any(w, r->one_of, r->n_one_of, true, p, v, out);
     for (size_t i = 0; i < r->n_all_of; i++) {
         struct verdict one = judge_node(w, r->all_of[i], p, v);
-        all &= one.list.len == 0;
+        n_match += one.list.len == 0;
         merge(w, out, &one);
         out->count += one.count;
     }
-    if (!all)
-        composite(w, p, "must validate all the schemas (allOf)", out);
+    if (n_match != r->n_all_of)
+        composite(w, p,
+                  n_match ? "must validate all the schemas (allOf)"
+                          : "must validate all the schemas (allOf). None validated",
+                  out);
     if (r->not_ && judge_node(w, r->not_, p, v).list.len == 0)
         composite(w, p, "must not validate the schema (not)", out);
+}
+
+/* A fraction is cut where the entry is an integer, as upstream converts it. */
+static bool is_entry(const struct json *entry, const struct json *v)
+{
+    struct json cut;
+
+    if (entry->type != JSON_INT || v->type != JSON_DOUBLE || fabs(v->d) > SAFE_MOST)
+        return json_eq(entry, v);
+    cut = json_of_i64((int64_t)v->d);
+    return json_eq(entry, &cut);
 }
 
 static void judge_enum(struct walk *w, const struct schema_rules *r, const struct field_path *p,
@@ -412,7 +426,7 @@ static void judge_enum(struct walk *w, const struct schema_rules *r, const struc
     if (r->n_enums == 0 || !spend(w, r->n_enums * 4))
         return;
     for (size_t i = 0; i < r->n_enums; i++) {
-        if (v->type != JSON_NULL && json_eq(&r->enums[i], v))
+        if (v->type != JSON_NULL && is_entry(&r->enums[i], v))
             return;
         buf_add(&b, i ? S(", ") : S("supported values: "));
         json_write(&b, &r->enums[i]);
