@@ -143,17 +143,18 @@ static void judge_type(struct walk *w, const struct schema *s, const struct fiel
                        const struct json *v, struct verdict *out)
 {
     const char *words = type_words(w, s);
-    bool has_words = words || (s->rules && s->rules->format.len);
-    bool is_exempt = is_format_of_texts(s) && (v->type == JSON_STRING || v->type == JSON_ARRAY);
+    bool has_format = is_format_of_texts(s), has_words = words || has_format;
+    bool is_exempt = has_format && (v->type == JSON_STRING || v->type == JSON_ARRAY);
 
     out->count += has_words;
-    if (is_exempt || has_type(w, s, v)) {
+    if (is_exempt || (words ? has_type(w, s, v) : !has_format)) {
         out->count += has_words;
         return;
     }
+    struct str type = words ? str_from(words) : s->rules->format;
     struct json shown = json_of_str(str_from(json_words[v->type]));
     add(w, out, FIELD_ERROR_TYPE_INVALID, p, &shown,
-        str_printf(w->a, "%.*s in body must be of type %s: \"%s\"", IN_BODY(p), words,
+        str_printf(w->a, "%.*s in body must be of type %.*s: \"%s\"", IN_BODY(p), STR_ARG(type),
                    json_words[v->type]));
 }
 
