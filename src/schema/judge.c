@@ -143,15 +143,18 @@ static void judge_type(struct walk *w, const struct schema *s, const struct fiel
                        const struct json *v, struct verdict *out)
 {
     const char *words = type_words(w, s);
-    bool has_format = is_format_of_texts(s), has_words = words || has_format;
-    bool is_exempt = has_format && (v->type == JSON_STRING || v->type == JSON_ARRAY);
+    struct str format = s->rules ? s->rules->format : S("");
+    bool has_format = is_format_of_texts(s) || (w->is_of_default && s->untyped && format.len);
+    bool is_exempt = has_format && (v->type == JSON_STRING || v->type == JSON_ARRAY ||
+                                    (v->type == JSON_INT && str_eqz(format, "int64")));
+    bool has_words = words || has_format;
 
     out->count += has_words;
     if (is_exempt || (words ? has_type(w, s, v) : !has_format)) {
         out->count += has_words;
         return;
     }
-    struct str type = words ? str_from(words) : s->rules->format;
+    struct str type = words ? str_from(words) : format;
     struct json shown = json_of_str(str_from(json_words[v->type]));
     add(w, out, FIELD_ERROR_TYPE_INVALID, p, &shown,
         str_printf(w->a, "%.*s in body must be of type %.*s: \"%s\"", IN_BODY(p), STR_ARG(type),

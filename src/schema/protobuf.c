@@ -257,6 +257,8 @@ static const struct json *value_of(struct walk *w, const struct schema *s,
         break;
     case SCHEMA_INT_OR_STRING:
         v = int_or_string(t->bytes);
+        if (!str_is_utf8(json_str(&v)))
+            return bad(w, "a string is not UTF-8"), NULL;
         break;
     case SCHEMA_OBJECT:
         return message(w, s, t->bytes);
@@ -294,6 +296,8 @@ static int add_entry(struct walk *w, const struct schema *value, struct str in,
     if (last.number == 0)
         last = (struct token){.number = 2,
                               .wire = value->type >= SCHEMA_STRING ? WIRE_BYTES : WIRE_VARINT};
+    if (!str_is_utf8(key))
+        return bad(w, "a key of a map is not UTF-8");
     const struct json *v = value_of(w, value, &last);
     if (!v)
         return -1;

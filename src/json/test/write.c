@@ -9,6 +9,10 @@ TEST(json_write_str)
     } cases[] = {
         {"plain",                      "abc",              "\"abc\""                  },
         {"empty",                      "",                 "\"\""                     },
+        {"four",                       "abcd",             "\"abcd\""                 },
+        {"five",                       "abcde",            "\"abcde\""                },
+        {"seven, the sixth a quote",   "abcde\"g",         "\"abcde\\\"g\""           },
+        {"seven",                      "abcdefg",          "\"abcdefg\""              },
         {"quotes and backslashes",     "a\"b\\c",          "\"a\\\"b\\\\c\""          },
         {"control characters",         "\x01\n\x1f\x7f",   "\"\\u0001\\n\\u001f\x7f\""},
         {"what HTML minds stays",      "<a href='x'>&",    "\"<a href='x'>&\""        },

@@ -62,8 +62,13 @@ TEST(a_long_list_in_another_order)
     struct typed_changes c;
     struct err err = {0};
 
-    schema_validate(&e, s, KIND_NATIVE, NULL, v, old);
-    schema_validate(&e, s, KIND_CUSTOM, NULL, v, old);
+    struct schema_field fixed = s->fields[0].type->item->fields[1];
+    fixed.flags |= FIELD_FIXED; /* so that each item must find the one it was */
+    struct schema item = *s->fields[0].type->item, l = *s->fields[0].type, root = *s;
+    struct schema_field fields[] = {item.fields[0], fixed}, list[] = {s->fields[0]};
+    item.fields = fields, l.item = &item, list[0].type = &l, root.fields = list;
+    schema_validate(&e, &root, KIND_NATIVE, NULL, v, old);
+    schema_validate(&e, &root, KIND_CUSTOM, NULL, v, old);
     structural_check_lists(&e, s, NULL, v);
     check_int(e.list.len, 0);
     check_int(typed_compare(&a, s, old, v, &c, &err), 0);

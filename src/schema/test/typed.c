@@ -82,21 +82,24 @@ TEST(typed_compare)
     static const struct {
         const char *name, *from, *to, *want;
     } cases[] = {
-        {"nothing",                                "{'replicas':1}",           "{'replicas':1.0}",                                  "[{},{},{}]"               },
-        {"a scalar",                               "{'replicas':1}",           "{'replicas':2}",                                    "[{},{'f:replicas':{}},{}]"},
-        {"null is not absent",                     "{'replicas':null}",        "{}",                                                "[{'f:replicas':{}},{},{}]"},
+        {"nothing",                                "{'replicas':1}",           "{'replicas':1.0}",                                              "[{},{},{}]"               },
+        {"a scalar",                               "{'replicas':1}",           "{'replicas':2}",                                                "[{},{'f:replicas':{}},{}]"},
+        {"null is not absent",                     "{'replicas':null}",        "{}",                                                            "[{'f:replicas':{}},{},{}]"},
         {"a subtree with all its nodes",           "{}",                       "{'limits':{'a':'1'}}",
-         "[{},{},{'f:limits':{'.':{},'f:a':{}}}]"                                                                                                              },
+         "[{},{},{'f:limits':{'.':{},'f:a':{}}}]"                                                                                                                          },
         {"an item by its key, wherever it stands",
          "{'items':[{'name':'a','value':'1'},{'name':'b'}]}",                  "{'items':[{'name':'b'},{'name':'a','value':'2'}]}",
-         "[{},{'f:items':{'k:{\\'name\\':\\'a\\',\\'port\\':80}':{'f:value':{}}}},{}]"                                                                         },
+         "[{},{'f:items':{'k:{\\'name\\':\\'a\\',\\'port\\':80}':{'f:value':{}}}},{}]"                                                                                     },
         {"a set",                                  "{'tags':['a','b']}",       "{'tags':['b','c']}",
-         "[{'f:tags':{'v:\\'a\\'':{}}},{},{'f:tags':{'v:\\'c\\'':{}}}]"                                                                                        },
+         "[{'f:tags':{'v:\\'a\\'':{}}},{},{'f:tags':{'v:\\'c\\'':{}}}]"                                                                                                    },
         {"another form",                           "{'raw':{'a':1}}",          "{'raw':2}",
-         "[{'f:raw':{'f:a':{}}},{'f:raw':{}},{}]"                                                                                                              },
+         "[{'f:raw':{'f:a':{}}},{'f:raw':{}},{}]"                                                                                                                          },
+        {"two in another order",
+         "{'items':[{'name':'a','value':'1'},{'name':'a','value':'2'}]}",      "{'items':[{'name':'a','value':'2'},{'name':'a','value':'1'}]}",
+         "[{},{'f:items':{'k:{\\'name\\':\\'a\\',\\'port\\':80}':{}}},{}]"                                                                                                 },
         {"one becomes two",                        "{'items':[{'name':'a'}]}", "{'items':[{'name':'a'},{'name':'a'}]}",
          "[{'f:items':{'k:{\\'name\\':\\'a\\',\\'port\\':80}':{'.':{},'f:name':{}}}},{},"
-         "{'f:items':{'k:{\\'name\\':\\'a\\',\\'port\\':80}':{}}}]"                                                                                            },
+         "{'f:items':{'k:{\\'name\\':\\'a\\',\\'port\\':80}':{}}}]"                                                                                                        },
     };
     scoped(arena_fini) struct arena a = arena_sized(1 << 14);
 

@@ -110,19 +110,22 @@ TEST(quantity_cmp)
         const char *x, *y;
         int want;
     } cases[] = {
-        {"1",      "1000m",   0 },
-        {"1Ki",    "1k",      1 },
-        {"-1",     "1n",      -1},
-        {"1e30",   "1E",      1 },
-        {"1E",     "1e30",    -1},
-        {"0",      "0Gi",     0 },
-        {"9E",     "9000P",   0 },
-        {"1.5Gi",  "1536Mi",  0 },
-        {"-5m",    "-4m",     -1},
-        {"1e100",  "1e99",    1 },
-        {"-1e100", "1",       -1},
-        {"0.1Ki",  "102400m", 0 },
-        {"1e4000", "10e3999", 0 },
+        {"1",      "1000m",                0 },
+        {"1Ki",    "1k",                   1 },
+        {"-1",     "1n",                   -1},
+        {"1e30",   "1E",                   1 },
+        {"1E",     "1e30",                 -1},
+        {"0",      "0Gi",                  0 },
+        {"9E",     "9000P",                0 },
+        {"1.5Gi",  "1536Mi",               0 },
+        {"-5m",    "-4m",                  -1},
+        {"1e100",  "1e99",                 1 },
+        {"-1e100", "1",                    -1},
+        {"0.1Ki",  "102400m",              0 },
+        {"1e4000", "10e3999",              0 },
+        {"1E",     "1n",                   1 }, /* 27 powers apart */
+        {"-1E",    "1n",                   -1},
+        {"9E",     "8999999999999999999m", 1 }, /* past 64 bits in either's units */
     };
     scoped(arena_fini) struct arena a = arena_sized(4096);
 
@@ -296,5 +299,28 @@ TEST(quantity_readers_agree)
         check_int(x.scale, y.scale);
         check_int(x.text_len, y.text_len ? y.text_len - 1 : 0);
         check_int(quantity_cmp(&x, &y), 0);
+    }
+}
+
+TEST(quantity_of_binary)
+{
+    static const struct {
+        int64_t value;
+        const char *want;
+    } cases[] = {
+        {INT64_C(1) << 60,    "1Ei"                },
+        {-(INT64_C(1) << 50), "-1Pi"               },
+        {INT64_MAX,           "9223372036854775807"},
+        {1023,                "1023"               },
+        {1024,                "1Ki"                },
+        {-1536 * 1024,        "-1536Ki"            },
+        {0,                   "0"                  },
+    };
+    scoped(arena_fini) struct arena a = arena_sized(1024);
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct quantity q = quantity_of(cases[i].value, 0, QUANTITY_BINARY_SI);
+        test_case(cases[i].want);
+        check_samez(quantity_text(&a, &q), cases[i].want);
     }
 }
