@@ -59,41 +59,41 @@ TEST(judging_names_every_broken_field)
     static const struct {
         const char *schema, *value, *want;
     } rows[] = {
-        {"{\"type\":\"integer\",\"maximum\":3}",                                                 "3",               ""                                                           },
+        {"{\"type\":\"integer\",\"maximum\":3}",                                                 "3",                                         ""                                                                               },
         {"{\"type\":\"object\",\"required\":[\"a\"],\"properties\":{\"b\":{\"type\":"
          "\"integer\","
-         "\"minimum\":2}}}",                                                            "{\"b\":1}",       "b FieldValueInvalid; a FieldValueRequired"                  },
+         "\"minimum\":2}}}",                                                            "{\"b\":1}",                                 "b FieldValueInvalid; a FieldValueRequired"                                      },
         {"{\"type\":\"object\",\"properties\":{\"s\":{\"type\":\"string\",\"pattern\":\"^a+$\","
-         "\"maxLength\":2}}}",                                                          "{\"s\":\"aaa\"}", "s FieldValueTooLong"                                        },
+         "\"maxLength\":2}}}",                                                          "{\"s\":\"aaa\"}",                           "s FieldValueTooLong"                                                            },
         {"{\"type\":\"object\",\"properties\":{\"e\":{\"type\":\"string\",\"enum\":[\"x\"]}}}",
-         "{\"e\":\"y\"}",                                                                                           "e FieldValueNotSupported"                                   },
+         "{\"e\":\"y\"}",                                                                                                                     "e FieldValueNotSupported"                                                       },
         {"{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"string\",\"nullable\":true}}}",
-         "{\"n\":null}",                                                                                            ""                                                           },
+         "{\"n\":null}",                                                                                                                      ""                                                                               },
         {"{\"properties\":{\"a\":{\"allOf\":[{\"minItems\":1}]},\"b\":{\"allOf\":[{"
-         "\"minItems\":1}]}}}",                                                                                       "{\"a\":[],\"b\":[]}",
+         "\"minItems\":1}]}}}",                                                         "{\"a\":[],\"b\":[]}",
          "a FieldValueInvalid; <nil> FieldValueInvalid; b FieldValueInvalid; <nil> "
-         "FieldValueInvalid"                                      },
-        {"{\"oneOf\":[{},{}]}",                                                                                      "1",                                                                                   "<nil> FieldValueInvalid"                 },
-        {"{\"type\":\"number\",\"enum\":[1,0.5]}",                                                                                      "1.75",
-         ""                }, /* cut, as upstream converts it */
-        {"{\"type\":\"number\",\"enum\":[1,0.5]}",                                                                                      "0.75",                                                                "<nil> FieldValueNotSupported"                 },
-        {"{\"items\":{\"format\":\"ipv4\"}}",                                                                                      "[\"1.2.3.4\",\"1.2.3\",4,[]]",
-         "[1] FieldValueTypeInvalid; [2] FieldValueTypeInvalid"},
+         "FieldValueInvalid"                                                                                                                                                                                                   },
+        {"{\"oneOf\":[{},{}]}",                                                                  "1",                                         "<nil> FieldValueInvalid"                                                        },
+        {"{\"type\":\"number\",\"enum\":[1,0.5]}",                                               "1.75",
+         ""                                                                                                                                                                                                                    }, /* cut, as upstream converts it */
+        {"{\"type\":\"number\",\"enum\":[1,0.5]}",                                               "0.75",                                      "<nil> FieldValueNotSupported"                                                   },
+        {"{\"items\":{\"format\":\"ipv4\"}}",                                                    "[\"1.2.3.4\",\"1.2.3\",4,[]]",
+         "[1] FieldValueTypeInvalid; [2] FieldValueTypeInvalid"                                                                                                                                                                },
         {"{\"items\":{\"format\":\"hostname\"}}",
-         "[\"a\",\"a-b\",\"aa-b\",\"a.b-c.de\",\"a.b.c\",\"a.1\"]",                                                                 "[2] FieldValueTypeInvalid; [4] FieldValueTypeInvalid; [5] FieldValueTypeInvalid"                                                                                                               },
+         "[\"a\",\"a-b\",\"aa-b\",\"a.b-c.de\",\"a.b.c\",\"a.1\"]",                                                                           "[2] FieldValueTypeInvalid; [4] FieldValueTypeInvalid; [5] FieldValueTypeInvalid"},
         {"{\"items\":{\"format\":\"uuid4\"}}",
          "[\"5f0c2f1e-9d6c-4a0d-8d86-0c3d2f8a9b11\",\"5F0C2F1E9D6C4A0D8D860C3D2F8A9B11\","
-         "\"5f0c2f1e-9d6c-3a0d-8d86-0c3d2f8a9b11\"]",                                                                    "[2] FieldValueTypeInvalid"                                                                                                                             },
+         "\"5f0c2f1e-9d6c-3a0d-8d86-0c3d2f8a9b11\"]",                                                                                         "[2] FieldValueTypeInvalid"                                                      },
         {"{\"items\":{\"format\":\"isbn\"}}",
-         "[\"0321751043\",\"978-0321751041\",\"0321751044\"]",                                                                     "[2] FieldValueTypeInvalid"                                                                                                                    },
+         "[\"0321751043\",\"978-0321751041\",\"0321751044\"]",                                                                                "[2] FieldValueTypeInvalid"                                                      },
         {"{\"items\":{\"format\":\"creditcard\"}}",
-         "[\"4111 1111 1111 1111\",\"4111111111111112\"]",                                                               "[1] FieldValueTypeInvalid"                                                                                                                        },
-        {"{\"items\":{\"format\":\"email\"}}",                                                                                      "[\"a@b.c\",\"A B <a@b>\",\"a\",\"a b@c\"]",
-         "[2] FieldValueTypeInvalid; [3] FieldValueTypeInvalid"},
-        {"{\"items\":{\"format\":\"rgbcolor\"}}",                                                                                      "[\"rgb(1, 20,255)\",\"rgb(1,2,256)\"]",
-         "[1] FieldValueTypeInvalid"                                                                                                                         },
+         "[\"4111 1111 1111 1111\",\"4111111111111112\"]",                                                                                    "[1] FieldValueTypeInvalid"                                                      },
+        {"{\"items\":{\"format\":\"email\"}}",                                                   "[\"a@b.c\",\"A B <a@b>\",\"a\",\"a b@c\"]",
+         "[2] FieldValueTypeInvalid; [3] FieldValueTypeInvalid"                                                                                                                                                                },
+        {"{\"items\":{\"format\":\"rgbcolor\"}}",                                                "[\"rgb(1, 20,255)\",\"rgb(1,2,256)\"]",
+         "[1] FieldValueTypeInvalid"                                                                                                                                                                                           },
         {"{\"items\":{\"format\":\"mac\"}}",
-         "[\"00:00:5e:00:53:01\",\"0000.5e00.5301\",\"00:00:5e:00:53\"]",                                                                      "[2] FieldValueTypeInvalid"                                                                                                         },
+         "[\"00:00:5e:00:53:01\",\"0000.5e00.5301\",\"00:00:5e:00:53\"]",                                                                     "[2] FieldValueTypeInvalid"                                                      },
     };
 
     for (size_t i = 0; i < countof(rows); i++) {
