@@ -15,7 +15,7 @@ test_expect_success 'the exit code is the job'"'"'s' '
 test_expect_success 'a command that is not there ends with 127' '
 	rc=0; berth run --name none -- no-such-command-here 2>err || rc=$?; test $rc = 127 &&
 	grep "cannot execute .no-such-command-here.: command not found" err &&
-	berth why job/none | grep "^ended .*exit code 127, cannot execute"
+	wait_until 10 "berth why job/none | grep \"^ended .*exit code 127, cannot execute\""
 '
 test_expect_success 'it runs where we are, with what we pass' '
 	mkdir -p here && cd here && berth run -e COLOUR=blue -- sh -c "pwd; echo colour \$COLOUR" >../got &&
