@@ -192,7 +192,7 @@ void cron_children(struct cron_sync *s, const struct cron_job *fresh)
         } else if (is_listed && end) {
             drop(s, job->metadata->uid);
             tell(s, "Normal", "SawCompletedJob",
-                 str_printf(s->arena, "Saw completed job: %.*s, condition: %.*s",
+                 str_printf(s->arena, "Saw completed job: %.*s, status: %.*s",
                             STR_ARG(job->metadata->name), STR_ARG(end->type)));
         }
         if (has_ended(job, JOB_CONDITION_TYPE_COMPLETE))
