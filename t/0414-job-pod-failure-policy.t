@@ -21,6 +21,11 @@ test_expect_success 'Ignore: it does not count, and is tried again' '
 		$(rule Ignore 7)" | kubectl apply -f - && ended shrugs Complete &&
 	field_is job/shrugs .status.failed "" && test "$(pods shrugs | wc -l)" = 3
 '
+test_expect_success 'Count: as without a rule, so that what stands behind it is not asked; the first that matches decides' '
+	job counts "exit 7" "backoffLimit: 0
+		podFailurePolicy: {rules: [{action: Count, onExitCodes: {operator: In, values: [7]}}, {action: Ignore, onExitCodes: {operator: NotIn, values: [0]}}]}" |
+	kubectl apply -f - && ended counts Failed && test "$(reason counts Failed)" = BackoffLimitExceeded && field_is job/counts .status.failed 1
+'
 test_expect_success 'FailIndex: this index is over, the others go on' '
 	job index "test \$JOB_COMPLETION_INDEX = 0 && exit 5; exit 0" "completionMode: Indexed
 		completions: 2

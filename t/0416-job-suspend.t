@@ -17,7 +17,7 @@ test_expect_success 'labels and node selector of its template may change, its co
 	grep "spec.template.*field is immutable" err
 '
 test_expect_success 'resumed: it starts now, and runs' '
-	suspend held false && ended held Complete && events held | grep "Normal Resumed Job resumed" &&
+	suspend held false && ended held Complete && test -n "$(field job/held .status.startTime)" && events held | grep "Normal Resumed Job resumed" &&
 	test "$(reason held Suspended)" = JobResumed && field_is "$(pods held)" .metadata.labels.colour blue
 '
 test_expect_success 'suspended while it runs: its pods end, and nothing counts as failed' '

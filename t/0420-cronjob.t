@@ -1,7 +1,8 @@
 #!/bin/sh
-# A CronJob makes Jobs: by hand at once, else when the minute comes.
+# A CronJob makes Jobs: by hand at once, else when the minute comes. (What takes many minutes, such as
+# concurrency policies, history, times that were missed and clocks that are set: sim/test/cron.c.)
 
-test_description='CronJobs: manual runs, the minute, concurrency, history, schedules'
+test_description='CronJobs: manual runs, the minute, what is suspended or active, schedules and zones'
 . "$(dirname "$0")/lib.sh"
 need_kubectl
 start_berth
