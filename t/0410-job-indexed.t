@@ -60,4 +60,7 @@ test_expect_success 'Indexed without completions is refused' '
 		parallelism: 2" | kubectl apply -f - 2>err &&
 	grep "spec.completions: Required value" err
 '
+test_expect_success 'a name with dots is taken, with a warning: it is in hostnames' '
+	job with.dots true | kubectl apply -f - 2>err && grep "Warning: metadata.name: this is used in Pod names and hostnames" err && ended with.dots Complete
+'
 test_done

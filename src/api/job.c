@@ -5,6 +5,12 @@
 #include "api/rules_priv.h"
 
 #include "api/kinds.h"
+#include "value/names.h"
+#include "value/strs.h"
+
+/* Past both, failed indexes in bad places make lists too long to be kept. */
+#define MANY_COMPLETIONS 100000
+#define MANY_AT_A_TIME 10000
 
 static const struct str uid_labels[] = {S_INIT("controller-uid"),
                                         S_INIT("batch.kubernetes.io/controller-uid")};
@@ -86,4 +92,26 @@ const struct json *job_prepare(const struct api_prepare *p, const struct json *t
     if (!json_bool(json_path(tree, "spec", "manualSelector", NULL), false))
         tree = generate_selector(p->arena, tree);
     return tree;
+}
+
+struct str_list job_warnings(struct arena *a, const struct json *tree, const struct json *old)
+{
+    const struct json *spec = json_getz(tree, "spec");
+    struct str_list out = {.at = arena_array(a, struct str, 2)};
+    struct name_faults faults =
+        name_check(NAME_DNS_LABEL, json_str(json_path(tree, "metadata", "name", NULL)));
+
+    if (!old && faults.n)
+        out.at[out.len++] = str_printf(
+            a,
+            "metadata.name: this is used in Pod names and hostnames, which can result in "
+            "surprising behavior; a DNS label is recommended: [%.*s]",
+            STR_ARG(name_fault(a, &faults, 0)));
+    if (str_eqz(json_str(json_getz(spec, "completionMode")), "Indexed") &&
+        json_i64(json_getz(spec, "completions"), 0) > MANY_COMPLETIONS &&
+        json_i64(json_getz(spec, "parallelism"), 0) > MANY_AT_A_TIME)
+        out.at[out.len++] = S(
+            "spec: of an Indexed Job with more than 100000 completions and a parallelism over "
+            "10000 the completed indexes may not be tracked, where many fail");
+    return out;
 }

@@ -3,6 +3,7 @@
 
 #include "api/kinds.h"
 #include "api/rules_priv.h"
+#include "value/strs.h"
 
 static const struct column_cell cells[] = {
     {S_INIT("age"),                      cell_age                     },
@@ -91,4 +92,10 @@ const struct json *api_prepare(const struct api_prepare *p, const struct json *t
         if (strategies[i].kind == p->kind)
             return strategies[i].fn(p, tree);
     return tree;
+}
+
+struct str_list api_warnings(struct arena *a, const struct kind *kind, const struct json *tree,
+                             const struct json *old)
+{
+    return kind == &kind_job ? job_warnings(a, tree, old) : (struct str_list){0};
 }

@@ -11,6 +11,7 @@
 #include "schema/functions.h"
 
 struct kind;
+struct str_list;
 
 extern const struct column_cells api_cells;
 
@@ -27,3 +28,7 @@ typedef const struct json *api_prepare_fn(const struct api_prepare *p, const str
 /* The object as its kind's strategy leaves it: generated labels and selectors, the first
  * status. After defaults, before validation. */
 const struct json *api_prepare(const struct api_prepare *p, const struct json *tree);
+
+/* What is told to whoever writes it, although it is taken: sentences, in the arena. */
+struct str_list api_warnings(struct arena *a, const struct kind *kind, const struct json *tree,
+                             const struct json *old);

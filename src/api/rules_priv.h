@@ -6,6 +6,7 @@
 /* job.c */
 schema_defaults_fn job_defaults, job_spec_defaults;
 api_prepare_fn job_prepare;
+struct str_list job_warnings(struct arena *a, const struct json *tree, const struct json *old);
 
 /* defaults.c */
 schema_defaults_fn container_defaults, crd_defaults, device_request_defaults,

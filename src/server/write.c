@@ -415,11 +415,18 @@ static void removed(void *ctx, uint64_t revision, const struct err *err)
     request_fini(r);
 }
 
-/* What the kind's table tells whoever writes one. */
+/* What the kind's table and its rules tell whoever writes one. */
 static void warn_of_kind(struct write *w)
 {
-    if (w->kind->warning.len && w->r->attempts == 0)
+    if (w->r->attempts)
+        return;
+    if (w->kind->warning.len)
         request_warn(w->r, "%.*s", STR_ARG(w->kind->warning));
+    if (w->subresource.len)
+        return;
+    struct str_list more = api_warnings(w->arena, w->kind, w->tree, w->old);
+    for (size_t i = 0; i < more.len; i++)
+        request_warn(w->r, "%.*s", STR_ARG(more.at[i]));
 }
 
 /* The tree without the times at which its managers wrote. */
