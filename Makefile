@@ -8,7 +8,7 @@ export BUILD
 
 .PHONY: all deps check check-quick check-format check-rooms check-unit check-e2e check-conformance \
 	check-san check-clang check-fuzz check-fuzz-cel check-crash check-campaign check-mutants bench \
-	bench-kueue hooks format install clean help
+	bench-kueue bench-kueue-peer hooks format install clean help
 
 all: $(BUILD)/build.ninja ## build everything; the program is build/berth
 	@ninja -C $(BUILD)
@@ -80,6 +80,12 @@ bench-kueue: all ## Kueue's load shapes: baseline and large-scale on a berth, ba
 	@ninja -C $(BUILD) bench/bench-kueue >/dev/null
 	@BERTH=$(BUILD)/berth $(BUILD)/bench/bench-kueue baseline large-scale
 	@$(BUILD)/bench/bench-kueue --sim baseline
+
+SHAPES ?= ../shared/bench/kueue
+SHAPE ?= baseline
+bench-kueue-peer: all ## Kueue's own load runner over HTTPS against a durable berth (SHAPE=baseline QPS=2000; needs Go)
+	@berth=$$(realpath $(BUILD)/berth) file=$$(realpath $(SHAPES)/$(SHAPE)/generator.yaml) && \
+		cd bench/peers/kueue && BERTH=$$berth go run . $$file $(QPS)
 
 bench-jobs: all ## what Jobs cost: decisions, one large Job simulated, 50,000 Jobs and 2,000 CronJobs on a durable berth
 	@scripts/bench jobs

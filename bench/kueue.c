@@ -3,7 +3,8 @@
  *     bench-kueue [SHAPE...]        a durable `berth up` of its own, over its unix socket
  *     bench-kueue --sim [SHAPE...]  on simulated io, twice
  *
- * Shapes: baseline, large-scale, cohort (a fifth of baseline), smoke; none named: smoke. $BERTH
+ * Shapes: baseline, large-scale, one cohort of each (cohort, large-cohort), smoke; none named:
+ * smoke. $BERTH
  * is the program (build/berth), $TMPDIR where its directory goes. Berth's processor time is its
  * own (utime and stime), the generator's comes beside it. What is added to a wait is measured
  * from the arrival that the shape demands, so a late generator counts, too.

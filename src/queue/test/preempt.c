@@ -35,6 +35,15 @@ TEST(within_a_queue_and_a_cohort)
         {"a small one is given back where a larger one had to go anyway",
          ALONE "|w low s 1 prio -1 running|w mid s 2 running|w high s 3 prio 1 running|"
                "w in s 2 prio 1",                                               "in preempting mid"     },
+        {"of several queues' equals, the newest",
+         "cq a cohort c quota 4 reclaim Any|cq x cohort c quota 0|cq y cohort c quota 0|"
+         "w y1 y 2 running|w x1 x 2 running|w in a 2",                          "in preempting x1"      },
+        {"of several queues' equals, the newest, whatever it is called",
+         "cq a cohort c quota 4 reclaim Any|cq x cohort c quota 0|cq y cohort c quota 0|"
+         "w x1 x 2 running|w y1 y 2 running|w in a 2",                          "in preempting y1"      },
+        {"who must not borrow takes its own, too, though others would free enough",
+         "cq a cohort c quota 4 within LowerPriority reclaim Any|cq b cohort c quota 4|"
+         "w a1 a 2 running|w b1 b 6 running|w in a 4 prio 5",                   "in preempting b1 a1"   },
         {"other queues before one's own",
          PAIR "|w low c1 3 prio -1 running|w mid c2 3 running|w high c2 6 prio 1 running|"
               "w in c1 3 prio 1",                                               "in preempting mid"     },
