@@ -7,15 +7,19 @@ TEST(json_set)
     static const struct {
         const char *name, *list, *repeated; /* indexes of what was there before */
     } cases[] = {
-        {"nothing",                           "[]",                                      ""      },
-        {"a number and its text",             "[1,\"1\"]",                               ""      },
-        {"one number, written twice",         "[1,1.0,10e-1]",                           "1 2 "  },
-        {"fractions",                         "[0.5,0.25,5e-1]",                         "2 "    },
-        {"null, false and the empty ones",    "[null,false,0,\"\",[],{},null,{},[]]",    "6 7 8 "},
-        {"members in another order",          "[{\"a\":1,\"b\":2},{\"b\":2,\"a\":1.0}]", "1 "    },
-        {"items in another order",            "[[1,2],[2,1]]",                           ""      },
-        {"past what is looked at one by one", "[1,2,3,4,5,6,7,8,9,1,8,9,10,[9],9]",
-         "9 10 11 14 "                                                                           },
+        {"nothing",                                   "[]",                                      ""        },
+        {"a number and its text",                     "[1,\"1\"]",                               ""        },
+        {"one number, written twice",                 "[1,1.0,10e-1]",                           "1 2 "    },
+        {"fractions",                                 "[0.5,0.25,5e-1]",                         "2 "      },
+        {"null, false and the empty ones",            "[null,false,0,\"\",[],{},null,{},[]]",    "6 7 8 "  },
+        {"members in another order",                  "[{\"a\":1,\"b\":2},{\"b\":2,\"a\":1.0}]", "1 "      },
+        {"items in another order",                    "[[1,2],[2,1]]",                           ""        },
+        {"numbers past what is looked at one by one",
+         "[1,2,3,4,5,6,7,8,9,9.0,10.5,0.105e2,-0.0,0]",                                          "9 11 13 "},
+        {"members in another order past it",
+         "[1,2,3,4,5,6,7,8,9,{\"a\":1,\"b\":2},{\"b\":2,\"a\":1},{\"a\":2,\"b\":1}]",            "10 "     },
+        {"past what is looked at one by one",         "[1,2,3,4,5,6,7,8,9,1,8,9,10,[9],9]",
+         "9 10 11 14 "                                                                                     },
     };
     scoped(arena_fini) struct arena a = arena_sized(16384);
 
