@@ -8,6 +8,8 @@
  */
 #include "queue/preempt_priv.h"
 
+#define SUM_MAX 256 /* of its own that a search adds up, to know what may go */
+
 enum list_rank { LIST_HIERARCHICAL, LIST_PRIORITY, LIST_SAME };
 enum variant { WITHIN_CQ, HIERARCHICAL, RECLAIM_NO_BORROW, RECLAIM_BORROW };
 
@@ -217,6 +219,11 @@ static void collect_own(struct search *s)
     own.bits = needed_bits(in->cq, in->needed, in->n_needed);
     if (!push_candidates(s, own))
         return;
+    if (in->cq->holders.len > SUM_MAX) { /* no more than all that its queue uses */
+        for (size_t i = 0; i < in->n_requests; i++)
+            s->own[i] = MAX((int64_t)0, quota_usage(&in->cq->node, in->requests[i].fr));
+        return;
+    }
     vec_each (h, &in->cq->holders) {
         if (!may_go(s, &own, &in->cq->holders.at[h]))
             continue;
