@@ -264,7 +264,8 @@ static void give_back(struct work *w, struct workload_edit *e)
 
     w->load->result.evictions++;
     w->is_running = w->is_due = false;
-    io_timer_stop(w->timer);
+    if (w->timer) /* else it was evicted before it was seen to run */
+        io_timer_stop(w->timer);
     workload_requeue_edit(e, why->reason, why->message);
     workload_unreserve(e, S("PendingEvaluation"), why->message);
     send(w, e);
