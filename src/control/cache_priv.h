@@ -5,8 +5,6 @@
 
 struct cache *cache_new(struct control *c, const struct kind *kind, struct str fields);
 void cache_free(struct cache *c);
-/* An answer of our own write: taken where it is newer than all that the watch told. */
-void cache_offer(struct cache *c, struct object *o);
 /* Our own delete was answered: the object is gone if it is still the one with this uid. */
 void cache_forget(struct cache *c, struct str path, struct str uid);
 /* Called once, when the first list is in. */

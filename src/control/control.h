@@ -51,6 +51,8 @@ size_t cache_len(const struct cache *c);
 struct object *cache_get(const struct cache *c, struct str ns, struct str name);
 /* The same by "ns/name" (or "name" of a cluster-scoped one). */
 struct object *cache_find(const struct cache *c, struct str path);
+/* An answer of our own write: taken where it is newer than all that the watch told. */
+void cache_offer(struct cache *c, struct object *o);
 /* Walks in the order in which the objects were first seen. */
 #define cache_each(i, c)                                                                       \
     for (size_t i = cache_next((c), 0); i != SIZE_MAX; i = cache_next((c), i + 1))

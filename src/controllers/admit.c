@@ -308,6 +308,12 @@ struct write {
     struct str key, preemptor;
     struct object *object; /* for events */
     struct str event, event_type, note;
+    /* Of an admission: its place was given to the preemptor meanwhile. It is evicted as soon as
+     * it is written: an eviction that knows of no admission would take that away without a
+     * word. */
+    bool is_victim;
+    enum queue_victim_reason reason;
+    struct str message;
 };
 
 static void write_free(struct write *w)
@@ -318,6 +324,21 @@ static void write_free(struct write *w)
     free(w);
 }
 
+static void evict(struct admit *ad, struct str key, struct str preemptor,
+                  enum queue_victim_reason reason, struct str message);
+
+static void has_failed(struct write *w, const struct err *err)
+{
+    struct admit *ad = w->admit;
+
+    log_debug("admission write failed", "workload=%.*s why=\"%s\"", STR_ARG(w->key), err->text);
+    if (w->kind == WRITE_ADMISSION)
+        queue_admission_failed(ad->engine, w->key, err->code == ERR_NOT_FOUND, now_of(ad));
+    if (w->kind == WRITE_EVICTION || w->is_victim)
+        queue_preemption_failed(ad->engine, w->preemptor, w->key, now_of(ad));
+    wake_cycle(ad);
+}
+
 static void written(void *ctx, const struct client_answer *answer)
 {
     struct write *w = ctx;
@@ -325,19 +346,15 @@ static void written(void *ctx, const struct client_answer *answer)
     if (answer->err && answer->err->code == ERR_CANCELED)
         return; /* freed with the rest */
     struct admit *ad = w->admit;
-    if (answer->err) {
-        bool is_gone = answer->err->code == ERR_NOT_FOUND;
-        log_debug("admission write failed", "workload=%.*s why=\"%s\"", STR_ARG(w->key),
-                  answer->err->text);
-        if (w->kind == WRITE_ADMISSION)
-            queue_admission_failed(ad->engine, w->key, is_gone, now_of(ad));
-        if (w->kind == WRITE_EVICTION)
-            queue_preemption_failed(ad->engine, w->preemptor, w->key, now_of(ad));
-        wake_cycle(ad);
-    } else if (w->event.len) {
+    if (answer->err)
+        has_failed(w, answer->err);
+    else if (w->event.len)
         control_event(ad->control, w->object, str_z(&w->arena, w->event_type),
                       str_z(&w->arena, w->event), "%.*s", STR_ARG(w->note));
-    }
+    if (answer->object) /* what is written next is made from this version */
+        cache_offer(ad->caches[FED_WORKLOAD], answer->object);
+    if (w->is_victim && !answer->err)
+        evict(ad, w->key, w->preemptor, w->reason, w->message);
     write_free(w);
 }
 
@@ -399,28 +416,56 @@ static struct str victim_message(struct admit *ad, struct arena *a,
         queue_path(ad->engine, a, d->cq), queue_path(ad->engine, a, v->cq));
 }
 
-static void write_eviction(struct admit *ad, const struct queue_decision *d,
-                           const struct queue_victim *v, struct object *preemptor)
+static void evict(struct admit *ad, struct str key, struct str preemptor,
+                  enum queue_victim_reason reason, struct str message)
 {
-    struct object *o = cache_find(ad->caches[FED_WORKLOAD], v->key);
+    struct object *o = cache_find(ad->caches[FED_WORKLOAD], key);
 
-    if (!o || v->is_under_way)
+    if (!o)
         return;
     struct write *w = write_new(ad, WRITE_EVICTION, o);
     struct arena *a = &w->arena;
     struct workload_edit e = workload_edit(a, object_view(o, a), now_of(ad));
-    struct str message = victim_message(ad, a, d, v, preemptor);
-    struct str reason = queue_victim_reason_text(v->reason);
-    w->preemptor = str_copy(a, d->key);
-    bool is_preempted = v->reason != FLAVOR_MIGRATION;
+    bool is_preempted = reason != FLAVOR_MIGRATION;
+
+    w->preemptor = str_copy(a, preemptor);
+    w->note = str_copy(a, message);
     if (is_preempted)
-        workload_preempt_edit(&e, reason, message);
+        workload_preempt_edit(&e, queue_victim_reason_text(reason), w->note);
     else
-        workload_evict_edit(&e, reason, message, S(""));
+        workload_evict_edit(&e, queue_victim_reason_text(reason), w->note, S(""));
     w->event_type = S("Normal");
     w->event = is_preempted ? S("EvictedDueToPreempted") : S("EvictedDueToFlavorMigration");
-    w->note = message;
     send(w, &e, true);
+}
+
+static struct write *admission_under_way(struct admit *ad, struct str key)
+{
+    list_each (p, &ad->writes) {
+        struct write *w = list_item(p, struct write, in_writes);
+        if (w->kind == WRITE_ADMISSION && str_eq(w->key, key))
+            return w;
+    }
+    return NULL;
+}
+
+static void write_eviction(struct admit *ad, const struct queue_decision *d,
+                           const struct queue_victim *v, struct object *preemptor)
+{
+    scoped(arena_fini) struct arena a = arena_sized(4 << 10);
+
+    if (v->is_under_way)
+        return;
+    struct str message = victim_message(ad, &a, d, v, preemptor);
+    struct write *w = admission_under_way(ad, v->key);
+    if (!w) {
+        evict(ad, v->key, d->key, v->reason, message);
+        return;
+    }
+    w->is_victim = true;
+    w->preemptor = str_copy(&w->arena, d->key);
+    w->reason = v->reason;
+    w->message = str_copy(&w->arena, message);
 }
 
 /* ---- waiting ---- */
