@@ -98,8 +98,7 @@ test_expect_success 'Rejected: deactivated for good, with the word of the check'
 '
 test_expect_success 'pods that do not get ready: evicted, tried once more, then deactivated' '
 	queued stuck free 50 600 | kubectl create -f - &&
-	wait_until 15 "condition stuck Evicted reason | grep PodsReadyTimeout" &&
-	wait_until 30 "condition stuck Evicted reason | grep DeactivatedDueToRequeuingLimitExceeded" &&
+	wait_until 60 "condition stuck Evicted reason | grep DeactivatedDueToRequeuingLimitExceeded" &&
 	kubectl get $(workload stuck) -o jsonpath="{.status.schedulingStats.evictions[*].reason}" | grep "PodsReadyTimeout Deactivated"
 '
 test_expect_success 'a job may say how long it runs at most' '
