@@ -125,7 +125,7 @@ test_expect_success 'K25 an owner that is still going away keeps its quota; gone
 	kubectl delete job going --cascade=foreground --wait=false &&
 	wait_until 10 "kubectl get $pod -o jsonpath={.metadata.deletionTimestamp} | grep T" &&
 	queued next k25 2 600 | kubectl create -f - && wait_until 10 "berth why job/next | grep WaitingForQuota" &&
-	kubectl get job going && test "$(used k25)" = 2 && ! runs next &&
+	kubectl get job going && wait_until 10 "test \"\$(used k25)\" = 2" && ! runs next &&
 	kubectl patch $pod --type=merge -p "{\"metadata\":{\"finalizers\":null}}" &&
 	wait_until 15 "runs next"
 '
