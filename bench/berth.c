@@ -614,12 +614,16 @@ int main(int argc, char **argv)
     n_many = argc > 1 ? strtoll(argv[1], NULL, 10) : n_many;
     idle_s = argc > 2 ? strtoll(argv[2], NULL, 10) : idle_s;
     ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    snprintf(root, sizeof(root), "/var/tmp/berth-bench-XXXXXX");
-    if (n < 0 || !mkdtemp(root))
-        die("cannot make a directory in /var/tmp");
+    if (n < 0)
+        die("cannot tell where this program is");
     int at = (int)(strrchr(self, '/') - self);
     snprintf(program, sizeof(program), "%.*s/../berth", at, self);
     snprintf(stamper, sizeof(stamper), "%.*s/bench-stamp", at, self);
+    if (access(stamper, X_OK) < 0)
+        die("%s is not built: scripts/bench berth builds it", stamper);
+    snprintf(root, sizeof(root), "/var/tmp/berth-bench-XXXXXX");
+    if (!mkdtemp(root))
+        die("cannot make a directory in /var/tmp");
     snprintf(dir, sizeof(dir), "%s/data", root);
     snprintf(stamp, sizeof(stamp), "%s/stamp", root);
     signal(SIGPIPE, SIG_IGN);
