@@ -92,6 +92,22 @@ TEST(metadata_check_update)
     }
 }
 
+TEST(owner_references_dedup)
+{
+    scoped(arena_fini) struct arena a = {0};
+    const struct json *once =
+        json_parse(&a, S("[{\"uid\":\"1\"},{\"uid\":\"2\"}]"), NULL, NULL);
+    const struct json *twice = json_parse(
+        &a, S("[{\"uid\":\"1\"},{\"uid\":\"2\"},{\"uid\":\"1\"},{\"uid\":\"3\"}]"), NULL, NULL);
+    struct str duplicate = {0};
+
+    check(owner_references_dedup(&a, once, &duplicate) == once);
+    check_int(duplicate.len, 0);
+    check_samez(json_text(&a, owner_references_dedup(&a, twice, &duplicate)),
+                "[{\"uid\":\"1\"},{\"uid\":\"2\"},{\"uid\":\"3\"}]");
+    check_samez(duplicate, "1");
+}
+
 TEST(metadata_names)
 {
     static const uint8_t random[16] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
