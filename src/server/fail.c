@@ -98,6 +98,11 @@ int fail_not_found(struct request *r)
     return fail_api(r, &e);
 }
 
+int fail_too_large(struct request *r)
+{
+    return fail_err(r, &(struct err){ERR_LIMIT, "etcdserver: request is too large"});
+}
+
 int fail_exists(struct request *r, struct str name)
 {
     struct status_subject about = subject_of(r);

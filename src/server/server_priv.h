@@ -194,6 +194,7 @@ void request_warn(struct request *r, const char *format, ...) like_printf(2, 3);
 int fail_err(struct request *r, const struct err *err);
 int fail_bad_request(struct request *r, const char *format, ...) like_printf(2, 3);
 int fail_not_found(struct request *r);
+int fail_too_large(struct request *r); /* the object, for the store: in etcd's words */
 int fail_exists(struct request *r, struct str name);
 int fail_conflict(struct request *r, const char *format, ...) like_printf(2, 3);
 int fail_forbidden(struct request *r, const char *format, ...) like_printf(2, 3);

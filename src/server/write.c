@@ -17,8 +17,6 @@
 #include "schema/validate.h"
 #include "value/time.h"
 
-#define OBJECT_MAX_BYTES ((size_t)3 << 19) /* at rest: 1.5 MiB, as etcd has it */
-
 const struct json *meta_get(const struct json *tree, struct str name)
 {
     return json_get(json_getz(tree, "metadata"), name);
@@ -264,7 +262,7 @@ static int defaults(struct write *w)
     w->tree = kind_default(w->arena, w->kind, w->tree, w->has_defaults);
     w->has_defaults = w->tree;
     if (!w->tree)
-        return fail_err(w->r, &(struct err){ERR_LIMIT, "etcdserver: request is too large"});
+        return fail_too_large(w->r);
     return 0;
 }
 
@@ -378,6 +376,8 @@ int fail_put(struct request *r, const struct err *err)
         return fail_conflict(r, "%s", CONFLICT_WHY);
     if (err->code == ERR_NOT_FOUND)
         return fail_not_found(r);
+    if (err->code == ERR_LIMIT)
+        return fail_too_large(r);
     return fail_err(r, err);
 }
 
@@ -476,12 +476,6 @@ static void put(struct write *w)
         return;
     }
     r->next = object_at_rest(r, w->tree);
-    if (object_weight(r->next) > OBJECT_MAX_BYTES) {
-        fail_err(r, &(struct err){ERR_LIMIT, "etcdserver: request is too large"});
-        audit_write(r, 0, NULL);
-        request_fini(r);
-        return;
-    }
     if (r->options.dry_run) {
         if (r->current)
             object_set_revision(r->next, object_revision(r->current));
