@@ -227,7 +227,6 @@ static void record(struct work *k, struct str manager, const struct json *live,
 {
     struct str self = S("self"); /* no entry's id */
     struct managers_write w = write_of(k, self, live, true);
-    w.changed = changed;
     struct managed_entry e = {.manager = manager,
                               .subresource = k->w->subresource,
                               .version = k->w->kind->api_version,
@@ -236,6 +235,7 @@ static void record(struct work *k, struct str manager, const struct json *live,
     struct manager *taken, *own;
     struct fieldset set;
 
+    w.changed = changed;
     if (managers_update(k->a, &w, next, &k->managers, NULL) < 0 || !(taken = strip(k, self)))
         return;
     put = managed_put(k->a, &k->managed, e);
@@ -277,7 +277,8 @@ static void read_managed(struct work *k, const struct json *live, const struct j
 /* A list that lies in the store is known to be good, and the schemas of built-in kinds stay
  * what they were when it was written: then only those entries are read that the write is about.
  * Not where it might be capped, which merges sets. */
-static bool is_good(const struct work *k, const struct json *live, const struct json *next)
+static bool may_stay_unread(const struct work *k, const struct json *live,
+                            const struct json *next)
 {
     const struct json *list = managed_of(live);
 
@@ -285,6 +286,7 @@ static bool is_good(const struct work *k, const struct json *live, const struct 
            (k->w->subresource.len || json_is_shared(list, managed_of(next)));
 }
 
+/* What the write is about; false where it cannot be told. */
 static bool find_touched(struct work *k, const struct json *live, const struct json *next,
                          struct typed_changes *changed, struct managed_touch *out)
 {
@@ -307,20 +309,18 @@ const struct json *apply_update(struct arena *a, const struct apply_write *w,
     const struct json *before, *after = without_managed(a, next);
     struct typed_changes changed;
     struct managed_touch touch;
-    bool touches = false;
     struct work k;
 
     begin(&k, a, w);
     before = live ? without_managed(a, live) : nothing(&k);
-    if (is_good(&k, live, next))
-        touches = find_touched(&k, before, after, &changed, &touch);
-    read_managed(&k, live, next, touches ? &touch : NULL);
+    bool is_partial =
+        may_stay_unread(&k, live, next) && find_touched(&k, before, after, &changed, &touch);
+    read_managed(&k, live, next, is_partial ? &touch : NULL);
     if (live && k.managers.list.len == 0 && !forgets)
         return after;
-    next = after;
-    record(&k, w->manager, before, next, touches ? &changed : NULL);
+    record(&k, w->manager, before, after, is_partial ? &changed : NULL);
     managed_cap(a, &k.managed, &k.managers);
-    return with_managed(&k, next);
+    return with_managed(&k, after);
 }
 
 /* ---- conflicts ---- */

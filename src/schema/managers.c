@@ -71,11 +71,11 @@ static void reconcile(struct work *w)
 {
     for (size_t i = 0; i < w->managers.list.len;) {
         struct manager *m = &w->managers.list.at[i];
-        const struct schema *s = schema_at(w, m->version);
         if (m->is_apart) {
             i++;
             continue;
         }
+        const struct schema *s = schema_at(w, m->version);
         if (!s) {
             drop_manager(&w->managers, i);
             continue;
