@@ -242,7 +242,7 @@ static struct spec_text write_spec(struct buf *out, const struct json *spec,
     struct spec_text text = {.at = (uint32_t)out->len};
 
     text.is_shared = r && r->spec_home && json_is_shared(&r->spec, spec);
-    if (text.is_shared && r->spec_len)
+    if (text.is_shared)
         buf_add(out, str_of(before->bytes + r->spec_at, r->spec_len));
     else
         json_write(out, spec);

@@ -28,10 +28,11 @@ struct recent {
     const struct json *tree; /* NULL: nobody asked */
     struct json *metadata;   /* of a tree that has no revision yet: there is room for it */
     const void *view;        /* NULL: nobody asked */
-    /* The spec, which most writes leave alone: the next version takes over nodes and text. */
+    /* The spec, which most writes leave alone: the next version takes over nodes and text. Of a
+     * tree that was read from bytes nothing is known of it: it has no home. */
     struct json spec;
     struct recent *spec_home; /* whose arena its nodes are in: this one, or one that it holds */
-    uint32_t spec_at, spec_len; /* of its text in the object's bytes at rest; 0: not known */
+    uint32_t spec_at, spec_len; /* of its text in the object's bytes at rest */
 };
 
 /* An empty entry, put into *owner, which is NULL. `text` is how many bytes the object has. */
