@@ -11,5 +11,3 @@ void cache_forget(struct cache *c, struct str path, struct str uid);
 void control_cache_ready(struct control *c);
 /* The cache of the kind, or NULL where nobody asked for one. */
 struct cache *control_cache_if_any(struct control *c, const struct kind *kind);
-/* "ns/name", or "name" of a cluster-scoped object. */
-struct str cache_path(struct arena *a, struct str ns, struct str name);

@@ -49,7 +49,9 @@ const struct kind *cache_kind(const struct cache *c);
 size_t cache_len(const struct cache *c);
 /* Borrowed until the loop next turns; NULL where there is none. */
 struct object *cache_get(const struct cache *c, struct str ns, struct str name);
-/* The same by "ns/name" (or "name" of a cluster-scoped one). */
+/* "ns/name", or "name" of a cluster-scoped object; in the arena. */
+struct str cache_path(struct arena *a, struct str ns, struct str name);
+/* The object of such a path. */
 struct object *cache_find(const struct cache *c, struct str path);
 /* An answer of our own write: taken where it is newer than all that the watch told. */
 void cache_offer(struct cache *c, struct object *o);

@@ -147,7 +147,7 @@ static void tell_queues_of(struct admit *ad, struct cache_event *e, struct str h
     const struct json *tree = cache_event_any(e);
     struct object *o = e->now ? e->now : e->old;
     struct str queue = json_str(json_path(tree, "spec", "queueName", NULL));
-    struct str lq = str_concat(e->arena, object_key(o).ns, S("/"), queue);
+    struct str lq = cache_path(e->arena, object_key(o).ns, queue);
     struct str cq = queue_lq_target(ad->engine, lq),
                holds = queue_holds(ad->engine, object_path(o));
 
@@ -327,7 +327,7 @@ static void write_free(struct write *w)
 static void evict(struct admit *ad, struct str key, struct str preemptor,
                   enum queue_victim_reason reason, struct str message);
 
-static void has_failed(struct write *w, const struct err *err)
+static void failed(struct write *w, const struct err *err)
 {
     struct admit *ad = w->admit;
 
@@ -347,7 +347,7 @@ static void written(void *ctx, const struct client_answer *answer)
         return; /* freed with the rest */
     struct admit *ad = w->admit;
     if (answer->err)
-        has_failed(w, answer->err);
+        failed(w, answer->err);
     else if (w->event.len)
         control_event(ad->control, w->object, str_z(&w->arena, w->event_type),
                       str_z(&w->arena, w->event), "%.*s", STR_ARG(w->note));
@@ -569,7 +569,7 @@ static void queue_keys(struct object *o, const struct json *tree, struct cache_k
 {
     struct str queue = json_str(json_path(tree, "spec", "queueName", NULL));
 
-    vec_push(&out->keys, str_concat(out->arena, object_key(o).ns, S("/"), queue));
+    vec_push(&out->keys, cache_path(out->arena, object_key(o).ns, queue));
 }
 
 static void cq_keys(struct object *o, const struct json *tree, struct cache_keys *out)
@@ -629,6 +629,11 @@ void admit_free(struct admit *ad)
 struct queue_engine *admit_engine(struct admit *ad)
 {
     return ad->engine;
+}
+
+struct cache_index *admit_by_queue(struct admit *ad)
+{
+    return ad->by_queue;
 }
 
 void admit_on_change(struct admit *ad, admit_changed_fn *fn, void *ctx)

@@ -11,6 +11,7 @@
 #include "json/json.h"
 
 struct admit;
+struct cache_index;
 struct control;
 struct queue_config;
 struct queue_engine;
@@ -20,6 +21,8 @@ struct admit *admit_new(struct control *c, const struct queue_config *config);
 void admit_free(struct admit *ad); /* after control_free(); accepts NULL */
 /* The engine, to look into. */
 struct queue_engine *admit_engine(struct admit *ad);
+/* Workloads by "ns/queue". */
+struct cache_index *admit_by_queue(struct admit *ad);
 /* Told when numbers may have changed: of one ClusterQueue and one LocalQueue ("ns/name"),
  * either of which may be ""; both "": of all. */
 typedef void admit_changed_fn(void *ctx, struct str cq, struct str lq);

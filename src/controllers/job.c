@@ -318,7 +318,6 @@ static void settle(struct job_run *r)
     struct job_metrics *m = r->jobs->metrics;
 
     come_back_later(r);
-
     job_metrics_created(m, r->job, &r->plan, r->plan.n_create - r->done.n_create_failed,
                         r->done.n_create_failed);
     r->settled = job_settle(r->step->arena, &r->look, &r->plan, &r->done);

@@ -4,6 +4,7 @@
  * and returns; the change it makes brings it back.
  */
 #include "controllers/controllers_priv.h"
+#include "controllers/job_known.h"
 #include "controllers/kueue_config.h"
 #include "controllers/queue_job.h"
 #include "controllers/workload.h"
@@ -632,8 +633,7 @@ static void job_changed(void *ctx, struct cache_event *e)
 
     if (!e->now) {
         scoped(arena_fini) struct arena a = arena_sized(256);
-        controller_queue(w->gone, str_printf(&a, "%.*s/%.*s", STR_ARG(object_key(e->old).ns),
-                                             STR_ARG(object_uid(e->old))));
+        controller_queue(w->gone, cache_path(&a, object_key(e->old).ns, object_uid(e->old)));
         return;
     }
     controller_queue_object(w->all.controller, e->now);
@@ -646,8 +646,7 @@ static void pod_changed(void *ctx, struct cache_event *e)
 
     if (e->now)
         return;
-    const struct json *owner =
-        json_at(json_path(cache_event_old(e), "metadata", "ownerReferences", NULL), 0);
+    const struct json *owner = job_controller_of(cache_event_old(e));
     struct object *job =
         cache_get(w->all.jobs, object_key(e->old).ns, json_str(json_getz(owner, "name")));
     if (job &&

@@ -73,7 +73,7 @@ bool kueue_ledger(void *state, struct arena *a, struct str ns, struct str name,
 {
     struct kueue *k = state;
     struct queue_engine *e = admit_engine(k->admit);
-    struct str lq = str_printf(a, "%.*s/%.*s", STR_ARG(ns), STR_ARG(name));
+    struct str lq = cache_path(a, ns, name);
     struct str of = ns.len ? queue_lq_target(e, lq) : name;
 
     return of.len && quota_json(e, a, of, out);

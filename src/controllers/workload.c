@@ -243,14 +243,6 @@ static void cq_changed(void *ctx, struct cache_event *e)
     }
 }
 
-static void queue_keys(struct object *o, const struct json *tree, struct cache_keys *out)
-{
-    struct str queue = json_str(json_path(tree, "spec", "queueName", NULL));
-
-    vec_push(&out->keys,
-             str_printf(out->arena, "%.*s/%.*s", STR_ARG(object_key(o).ns), STR_ARG(queue)));
-}
-
 struct workloads *workloads_new(struct control *c, struct admit *admit,
                                 const struct workload_rules *rules)
 {
@@ -262,7 +254,7 @@ struct workloads *workloads_new(struct control *c, struct admit *admit,
     w->workloads = control_cache(c, &kind_kueue_workload);
     w->lqs = control_cache(c, &kind_kueue_local_queue);
     w->cqs = control_cache(c, &kind_kueue_cluster_queue);
-    w->by_queue = cache_index(w->workloads, "queue", queue_keys);
+    w->by_queue = admit_by_queue(admit);
     w->controller = controller_new(
         c, &(struct controller_config){.name = "workload", .reconcile = reconcile, .ctx = w});
     controller_watch(w->controller, &kind_kueue_workload);
