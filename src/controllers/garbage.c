@@ -204,8 +204,7 @@ static void drop_owners(struct look *l, const bool *drop)
         if (!drop[i])
             arr_add(&left, *json_at(l->owners, i));
     obj_setz(&meta, "uid", json_of_str(object_uid(l->object)));
-    obj_setz(&meta, "resourceVersion",
-             json_of_str(str_printf(a, "%" PRIu64, object_revision(l->object))));
+    obj_setz(&meta, "resourceVersion", json_of_str(str_of_u64(a, object_revision(l->object))));
     obj_setz(&meta, "ownerReferences", arr_done(&left));
     obj_setz(&root, "metadata", obj_done(&meta));
     struct json body = obj_done(&root);
@@ -248,8 +247,7 @@ static void remove_finalizer(struct step *s, struct object *o, const struct json
     json_each (i, list)
         if (!str_eq(json_str(json_at(list, i)), name))
             arr_add(&left, *json_at(list, i));
-    obj_setz(&meta, "resourceVersion",
-             json_of_str(str_printf(a, "%" PRIu64, object_revision(o))));
+    obj_setz(&meta, "resourceVersion", json_of_str(str_of_u64(a, object_revision(o))));
     obj_setz(&meta, "finalizers", arr_done(&left));
     obj_setz(&root, "metadata", obj_done(&meta));
     struct json body = obj_done(&root);

@@ -64,8 +64,7 @@ static const struct json *patch_of(struct step *s, struct object *o, const char 
 {
     struct json_obj p = obj_in(s->arena), m = obj_in(s->arena), inner = obj_in(s->arena);
 
-    obj_setz(&m, "resourceVersion",
-             json_of_str(str_printf(s->arena, "%" PRIu64, object_revision(o))));
+    obj_setz(&m, "resourceVersion", json_of_str(str_of_u64(s->arena, object_revision(o))));
     obj_set(&inner, str_from(name), *v);
     obj_setz(&p, "metadata", obj_done(&m));
     obj_set(&p, str_from(part), obj_done(&inner));

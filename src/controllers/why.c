@@ -125,7 +125,7 @@ static void add_lists(struct json_obj *o, struct arena *a, const struct queue_wh
 bool why_json(struct queue_engine *e, struct arena *a, struct str ns, struct str name,
               struct instant now, struct json *out)
 {
-    struct str key = str_printf(a, "%.*s/%.*s", STR_ARG(ns), STR_ARG(name));
+    struct str key = str_concat(a, ns, S("/"), name);
     struct queue_why w = queue_why(e, a, key, now);
     struct json_obj o = obj_in(a);
 

@@ -170,8 +170,7 @@ void queue_afs_seed(struct queue_engine *e, struct str ns, struct str name,
 struct instant queue_afs_due(const struct queue_engine *e, struct str ns, struct str name)
 {
     scoped(arena_fini) struct arena a = arena_sized(512);
-    const struct queue_lq *lq =
-        lq_find(e, str_printf(&a, "%.*s/%.*s", STR_ARG(ns), STR_ARG(name)));
+    const struct queue_lq *lq = lq_find(e, str_concat(&a, ns, S("/"), name));
 
     if (!lq || !lq->ledger.exists || lq->ledger.penalties.len)
         return (struct instant){0};

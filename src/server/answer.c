@@ -93,7 +93,7 @@ static struct json list_meta(struct arena *a, const struct list_result *l)
 {
     struct json_obj m = obj_in(a);
 
-    obj_setz(&m, "resourceVersion", json_of_str(str_printf(a, "%" PRIu64, l->revision)));
+    obj_setz(&m, "resourceVersion", json_of_str(str_of_u64(a, l->revision)));
     if (l->continue_.len)
         obj_setz(&m, "continue", json_of_str(l->continue_));
     if (l->remaining >= 0)
@@ -143,7 +143,7 @@ static struct json version_meta(struct arena *a, uint64_t revision)
     struct json_obj m = obj_in(a);
 
     if (revision)
-        obj_setz(&m, "resourceVersion", json_of_str(str_printf(a, "%" PRIu64, revision)));
+        obj_setz(&m, "resourceVersion", json_of_str(str_of_u64(a, revision)));
     return obj_done(&m);
 }
 

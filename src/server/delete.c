@@ -191,7 +191,7 @@ static void marked(void *ctx, uint64_t revision, const struct err *err)
 static int check_preconditions_of_delete(struct request *r)
 {
     const struct delete_options *o = &r->options.remove;
-    struct str version = str_printf(r->arena, "%" PRIu64, object_revision(r->current));
+    struct str version = str_of_u64(r->arena, object_revision(r->current));
     struct err err = {0};
 
     if (metadata_check_preconditions(o->want_uid, o->want_version, object_uid(r->current),

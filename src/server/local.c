@@ -321,7 +321,7 @@ static struct client_watch *local_watch(struct client *client, const struct clie
 
     c->event = event;
     select_copy(c->r, sel);
-    c->r->options.list.resource_version = str_printf(c->r->arena, "%" PRIu64, revision);
+    c->r->options.list.resource_version = str_of_u64(c->r->arena, revision);
     return &c->watch;
 }
 

@@ -77,8 +77,8 @@ static int check_config(struct request *r)
 {
     struct str name = json_str(meta_get(r->body, S("name")));
     struct str version = json_str(meta_get(r->body, S("resourceVersion")));
-    struct str now = r->current ? str_printf(r->arena, "%" PRIu64, object_revision(r->current))
-                                : str_of(NULL, 0);
+    struct str now =
+        r->current ? str_of_u64(r->arena, object_revision(r->current)) : str_of(NULL, 0);
 
     if (name.len && !str_eq(name, r->name))
         return fail_bad_request(r,
