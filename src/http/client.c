@@ -341,9 +341,9 @@ static void assign(void *ctx)
             io_timer_set(l->timer, span_s(CLIENT_PING_AFTER_S));
         l->speak->send(l, call);
     }
-    list_each (p, &c->waiting) {
-        n_waiting++;
-    }
+    list_each (p, &c->waiting)
+        if (++n_waiting == CLIENT_MAX_LINKS) /* more have no links anyway */
+            break;
     /* The first connection tells whether one is enough. */
     if (n_connecting && may_speak_http2(c))
         return;
