@@ -46,9 +46,12 @@ double kueue_ideal(const struct kueue_shape *s, struct kueue_waits *waits, size_
 
 struct kueue_load;
 
-/* Makes flavor, ClusterQueues and LocalQueues, then calls ready(ctx). */
-struct kueue_load *kueue_load_new(struct io *io, struct client *c, const struct kueue_shape *s,
-                                  void (*ready)(void *ctx), void *ctx);
+/* Makes flavor, ClusterQueues and LocalQueues, then calls ready(ctx). Workloads arrive by
+ * `submit`; the part of the jobs is played by `jobs`: in a cluster these are others, who do not
+ * stand in one line for a connection. Both may be the same. */
+struct kueue_load *kueue_load_new(struct io *io, struct client *submit, struct client *jobs,
+                                  const struct kueue_shape *s, void (*ready)(void *ctx),
+                                  void *ctx);
 /* Workloads arrive from now on; end(ctx) once the last has finished. */
 void kueue_load_go(struct kueue_load *l, void (*end)(void *ctx));
 struct kueue_result {

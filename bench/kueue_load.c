@@ -39,7 +39,7 @@ struct work {
 
 struct kueue_load {
     struct io *io;
-    struct client *client;
+    struct client *submit, *jobs;
     const struct kueue_shape *shape;
     struct arena arena; /* names, works, sets */
     struct set *sets;
@@ -96,7 +96,7 @@ static void setup_one(struct kueue_load *l, size_t n, client_done_fn *done)
         t.kind = &kind_kueue_cluster_queue;
         text = queue_text(l, &a, n - 1);
     }
-    client_create(l->client, &t, json_parse(&a, text, NULL, NULL), done, l);
+    client_create(l->submit, &t, json_parse(&a, text, NULL, NULL), done, l);
 }
 
 static void changed(void *ctx, const struct watch_event *e);
@@ -110,7 +110,7 @@ static void listed(void *ctx, const struct client_list_answer *answer)
     if (answer->err)
         die("cannot list Workloads: %s", answer->err->text);
     client_watch_stop(l->watch);
-    l->watch = client_watch(l->client, &t, NULL, answer->revision, changed, l);
+    l->watch = client_watch(l->jobs, &t, NULL, answer->revision, changed, l);
     for (size_t i = 0; i < answer->n_items; i++)
         take(l, answer->items[i]);
     if (!l->end)
@@ -121,7 +121,7 @@ static void list(struct kueue_load *l)
 {
     struct client_target t = {.kind = &kind_kueue_workload, .ns = S(NAMESPACE)};
 
-    client_list(l->client, &t, NULL, listed, l);
+    client_list(l->jobs, &t, NULL, listed, l);
 }
 
 static void set_up(void *ctx, const struct client_answer *answer)
@@ -140,13 +140,15 @@ static void set_up(void *ctx, const struct client_answer *answer)
         list(l);
 }
 
-struct kueue_load *kueue_load_new(struct io *io, struct client *c, const struct kueue_shape *s,
-                                  void (*ready)(void *ctx), void *ctx)
+struct kueue_load *kueue_load_new(struct io *io, struct client *submit, struct client *jobs,
+                                  const struct kueue_shape *s, void (*ready)(void *ctx),
+                                  void *ctx)
 {
     struct kueue_load *l = mem_zero(1, sizeof(*l));
 
     *l = (struct kueue_load){.io = io,
-                             .client = c,
+                             .submit = submit,
+                             .jobs = jobs,
                              .shape = s,
                              .arena = arena_sized(1 << 20),
                              .n_queues = (size_t)(s->cohorts * s->queues),
@@ -221,7 +223,7 @@ static void send(struct work *w, const struct workload_edit *e)
 
     w->is_writing = true;
     w->sent = object_revision(w->object);
-    client_patch(w->load->client, &t, r.type, r.body, &r.options, written, w);
+    client_patch(w->load->jobs, &t, r.type, r.body, &r.options, written, w);
 }
 
 static void finished(struct work *w)
@@ -344,7 +346,7 @@ static void create(struct set *s)
         "\"name\":\"c\",\"image\":\"pause\",\"resources\":{\"requests\":{\"cpu\":\"%d\"}}}],"
         "\"restartPolicy\":\"Never\"}}}]}}",
         STR_ARG(w->name), s->queue, c->priority, c->cpu);
-    client_create(l->client, &t, json_parse(&a, text, NULL, NULL), created, w);
+    client_create(l->submit, &t, json_parse(&a, text, NULL, NULL), created, w);
 }
 
 /* All that should have come by now. */
