@@ -38,6 +38,9 @@ void amounts_check(struct field_errors *e, const struct field_path *at,
     json_each_member (m, amounts) {
         struct field_path item = field_key(at, m->name);
         struct quantity q, whole;
+        struct str text = json_str(&m->value);
+        if (quantity_is_canonical(text) && text.at[text.len - 1] != 'm')
+            continue; /* whole and above zero, as most */
         if (!amount(e, &m->value, &q))
             continue;
         whole = quantity_round(e->arena, &q, 0, NULL);

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -124,6 +125,23 @@ struct str str_of_u64(struct arena *a, uint64_t v);
 uint64_t str_hash(struct str s);
 /* The same for every process and machine (FNV-1a, 64 bits): for names and digests. */
 uint64_t str_digest(struct str s);
+/* The same for every process and machine, of a few of the bytes only: for tables of names that
+ * are made when the program is. */
+static inline uint32_t str_sketch(struct str s)
+{
+    uint32_t first = 0, last = 0;
+
+    if (s.len >= sizeof(first)) {
+        memcpy(&first, s.at, sizeof(first));
+        memcpy(&last, s.at + s.len - sizeof(last), sizeof(last));
+        first = le32toh(first), last = le32toh(last);
+    } else {
+        for (size_t i = 0; i < s.len; i++)
+            first = first << 8 | (unsigned char)s.at[i];
+    }
+    uint64_t x = (uint64_t)last << 32 | first;
+    return (uint32_t)((x + s.len) * UINT64_C(0x9E3779B97F4A7C15) >> 40);
+}
 /* The same for every process and machine, and quick for long texts: tells damage, not forgery.
  */
 uint64_t str_sum(struct str s);

@@ -24,6 +24,8 @@ struct json_member;
 struct json {
     uint8_t type;   /* enum json_type */
     uint8_t thawed; /* 0; while a patch works: log2 of the room in elements it owns */
+    uint16_t place; /* 0, or of a member: 1 + which field of its kind it is; a hint, which
+                       whoever uses it checks by the name */
     uint32_t len;   /* bytes of a string, elements of an array, members of an object */
     union {
         bool boolean;

@@ -48,7 +48,7 @@ static bool fail(struct parser *p, const char *what)
     return false;
 }
 
-static inline bool skip_space(struct parser *p)
+static bool skip_spaces(struct parser *p)
 {
     const char *at = p->at, *end = p->end;
 
@@ -56,6 +56,22 @@ static inline bool skip_space(struct parser *p)
         at++;
     p->at = at;
     return at < end;
+}
+
+static inline bool skip_space(struct parser *p)
+{
+    if (likely(p->at < p->end && (unsigned char)*p->at > ' '))
+        return true; /* as mostly: most texts are compact */
+    return skip_spaces(p);
+}
+
+/* Past the next sign where it is c. */
+static inline bool take(struct parser *p, char c)
+{
+    if (!skip_space(p) || *p->at != c)
+        return false;
+    p->at++;
+    return true;
 }
 
 /* ---- strings ---- */
@@ -150,10 +166,10 @@ static bool string_slow(struct parser *p, const char *from, struct str *out)
     return fail(p, "");
 }
 
-/* Valid UTF-8 without escapes is shown where it stands. */
+/* What follows a quote; valid UTF-8 without escapes is shown where it stands. */
 static bool string(struct parser *p, struct str *out)
 {
-    const char *from = ++p->at;
+    const char *from = p->at;
 
     for (;;) {
         p->at = json_plain(p->at, p->end);
@@ -198,6 +214,19 @@ static inline void push_member(struct parser *p, struct str name, struct json v)
     p->members[p->n_members++] = (struct json_member){name, v};
 }
 
+/* Strings are what most values are. */
+static inline bool next_value(struct parser *p, struct json *out, const struct frame *up)
+{
+    struct str s;
+
+    if (!take(p, '"'))
+        return value(p, out, up);
+    if (!string(p, &s))
+        return false;
+    *out = json_of_str(s);
+    return true;
+}
+
 static bool array(struct parser *p, struct json *out, const struct frame *up)
 {
     struct frame here = {.up = up};
@@ -205,24 +234,20 @@ static bool array(struct parser *p, struct json *out, const struct frame *up)
     struct json v;
 
     p->at++;
-    if (skip_space(p) && *p->at == ']') {
-        p->at++;
+    if (take(p, ']')) {
         *out = (struct json){.type = JSON_ARRAY};
         return true;
     }
     for (;; here.index++) {
-        if (!value(p, &v, &here))
+        if (!next_value(p, &v, &here))
             return false;
         push_item(p, v);
-        if (!skip_space(p))
-            return fail(p, "");
-        if (*p->at == ']')
+        if (take(p, ','))
+            continue;
+        if (take(p, ']'))
             break;
-        if (*p->at != ',')
-            return fail(p, "after array element");
-        p->at++;
+        return fail(p, "after array element");
     }
-    p->at++;
     size_t n = p->n_items - base;
     struct json *items = arena_raw(p->arena, n * sizeof(*items), _Alignof(struct json));
     memcpy(items, p->items + base, n * sizeof(*items));
@@ -276,22 +301,21 @@ static void tell_duplicate(struct parser *p, const struct frame *f)
     vec_push_in(p->arena, &p->dups->paths, buf_str(&b));
 }
 
-static bool member(struct parser *p, struct frame *here, name_map *names, size_t base)
+static inline bool member(struct parser *p, struct frame *here, name_map *names, size_t base)
 {
     size_t known;
     struct json v;
 
-    if (!skip_space(p) || *p->at != '"')
+    if (!take(p, '"'))
         return fail(p, "looking for a member's name in double quotes");
     if (!string(p, &here->name))
         return false;
-    if (!skip_space(p) || *p->at != ':')
+    if (!take(p, ':'))
         return fail(p, "after object key");
-    p->at++;
     known = find_member(p, names, base, here->name);
     if (unlikely(known != STR_NONE))
         tell_duplicate(p, here);
-    if (!value(p, &v, here))
+    if (!next_value(p, &v, here))
         return false;
     if (likely(known == STR_NONE))
         push_member(p, here->name, v);
@@ -307,23 +331,19 @@ static bool object(struct parser *p, struct json *out, const struct frame *up)
     size_t base = p->n_members;
 
     p->at++;
-    if (skip_space(p) && *p->at == '}') {
-        p->at++;
+    if (take(p, '}')) {
         *out = (struct json){.type = JSON_OBJECT};
         return true;
     }
     for (;;) {
         if (!member(p, &here, &names, base))
             return false;
-        if (!skip_space(p))
-            return fail(p, "");
-        if (*p->at == '}')
+        if (take(p, ','))
+            continue;
+        if (take(p, '}'))
             break;
-        if (*p->at != ',')
-            return fail(p, "after object key:value pair");
-        p->at++;
+        return fail(p, "after object key:value pair");
     }
-    p->at++;
     size_t n = p->n_members - base;
     struct json_member *members =
         arena_raw(p->arena, n * sizeof(*members), _Alignof(struct json_member));
@@ -376,19 +396,12 @@ static bool nested(struct parser *p, struct json *out, const struct frame *up)
 
 static bool value(struct parser *p, struct json *out, const struct frame *up)
 {
-    struct str s;
-
     if (!skip_space(p))
         return fail(p, "");
     switch (*p->at) {
     case '{':
     case '[':
         return nested(p, out, up);
-    case '"':
-        if (!string(p, &s))
-            return false;
-        *out = json_of_str(s);
-        return true;
     case 't':
         return literal(p, S("true"), json_of_bool(true), out);
     case 'f':
@@ -421,7 +434,7 @@ static const struct json *parse(struct arena *a, struct str *text, struct json_d
     p.items = p.first_items, p.members = p.first_members;
     p.n_items = p.n_members = 0;
     p.cap_items = p.cap_members = STACK_FIRST;
-    ok = value(&p, &v, NULL);
+    ok = next_value(&p, &v, NULL);
     if (ok && skip_space(&p) && is_whole)
         ok = fail(&p, "after top-level value");
     if (p.items != p.first_items)

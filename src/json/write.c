@@ -4,6 +4,9 @@
 #include "json/json_priv.h"
 
 #define INDENT 2 /* spaces a level, in the pretty form */
+#define STR_AROUND                                                                             \
+    12 /* of a string: quotes, a sign before and after it, eight past its end                  \
+        */
 
 static inline char *room(struct buf *out, size_t n)
 {
@@ -103,17 +106,25 @@ static inline char *copy_plain(char *to, const char **at, const char *end)
     return to;
 }
 
-static inline void write_str(struct buf *out, struct str s)
+/* `at` has room for the text, twelve bytes more, and is where it begins; what follows it. */
+static inline char *put_str(struct buf *out, char *to, struct str s)
 {
     const char *at = s.at, *end = s.len ? s.at + s.len : s.at;
-    char *to = room(out, s.len + 10);
 
     *to++ = '"';
     to = copy_plain(to, &at, end);
-    out->len = (size_t)(to - out->at);
-    if (unlikely(at < end))
+    if (unlikely(at < end)) {
+        out->len = (size_t)(to - out->at);
         write_rest(out, at, end);
-    put(out, '"');
+        to = room(out, STR_AROUND);
+    }
+    *to++ = '"';
+    return to;
+}
+
+static inline void write_str(struct buf *out, struct str s)
+{
+    out->len = (size_t)(put_str(out, room(out, s.len + STR_AROUND), s) - out->at);
 }
 
 void json_write_str(struct buf *out, struct str s)
@@ -158,30 +169,6 @@ void json_write_f64(struct buf *out, double d)
 
 static void write_value(struct buf *out, const struct json *v);
 
-static void write_array(struct buf *out, const struct json *v)
-{
-    put(out, '[');
-    for (uint32_t i = 0; i < v->len; i++) {
-        if (i)
-            put(out, ',');
-        write_value(out, &v->items[i]);
-    }
-    put(out, ']');
-}
-
-static void write_object(struct buf *out, const struct json *v)
-{
-    put(out, '{');
-    for (uint32_t i = 0; i < v->len; i++) {
-        if (i)
-            put(out, ',');
-        write_str(out, v->members[i].name);
-        put(out, ':');
-        write_value(out, &v->members[i].value);
-    }
-    put(out, '}');
-}
-
 static void write_scalar(struct buf *out, const struct json *v)
 {
     switch ((enum json_type)v->type) {
@@ -200,6 +187,40 @@ static void write_scalar(struct buf *out, const struct json *v)
     default:
         buf_add(out, S("null"));
     }
+}
+
+static void write_array(struct buf *out, const struct json *v)
+{
+    char sign = '[';
+
+    for (uint32_t i = 0; i < v->len; i++, sign = ',') {
+        put(out, sign);
+        write_value(out, &v->items[i]);
+    }
+    if (!v->len)
+        put(out, sign);
+    put(out, ']');
+}
+
+static void write_object(struct buf *out, const struct json *v)
+{
+    char sign = '{';
+
+    for (uint32_t i = 0; i < v->len; i++, sign = ',') {
+        const struct json_member *m = &v->members[i];
+        char *to = room(out, m->name.len + STR_AROUND);
+        *to++ = sign;
+        to = put_str(out, to, m->name);
+        *to++ = ':';
+        out->len = (size_t)(to - out->at);
+        if (m->value.type == JSON_STRING)
+            write_str(out, str_of(m->value.s, m->value.len));
+        else
+            write_value(out, &m->value);
+    }
+    if (!v->len)
+        put(out, sign);
+    put(out, '}');
 }
 
 static void write_value(struct buf *out, const struct json *v)

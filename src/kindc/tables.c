@@ -305,7 +305,7 @@ static void write_object(struct writer *w, struct buf *b, const struct struct_ty
     buf_printf(b, ".size = sizeof(struct %.*s), .n_fields = %zu, ", STR_ARG(s->c_name),
                s->fields.len);
     if (s->fields.len)
-        buf_printf(b, ".fields = fields_%.*s, .by_name = by_name_%.*s, ", STR_ARG(s->c_name),
+        buf_printf(b, ".fields = fields_%.*s, .index = &index_%.*s, ", STR_ARG(s->c_name),
                    STR_ARG(s->c_name));
     write_str(b, "doc", s->doc);
     if (!s->needs_defaults && !at->defaults.len)
@@ -401,30 +401,49 @@ static void write_field(struct writer *w, const struct struct_type *s, size_t bi
     buf_printf(w->out, "},\n");
 }
 
-static int by_length(struct str a, struct str b)
+/* The fields with any of the flags, a bit each. */
+static uint64_t fields_with(const struct struct_type *s, uint32_t flags)
 {
-    if (a.len != b.len)
-        return a.len < b.len ? -1 : 1;
-    return memcmp(a.at, b.at, a.len);
+    uint64_t set = 0;
+
+    vec_each (i, &s->fields) {
+        uint32_t own = s->fields.at[i].type->attrs.flags;
+        if ((own & flags) && !(own & FLAG_TYPE_META))
+            set |= UINT64_C(1) << i;
+    }
+    return set;
 }
 
-static void write_order(struct writer *w, const struct struct_type *s)
+/* See struct schema_index. */
+static void write_index(struct writer *w, const struct struct_type *s)
 {
-    size_t n = s->fields.len;
-    size_t *order = arena_array(w->a, size_t, n);
+    size_t n = s->fields.len, n_slots = 2;
+    uint64_t defaulted = 0, ruled = fields_with(s, FLAG_FIXED | FLAG_ONCE);
 
+    while (n_slots < 2 * n)
+        n_slots *= 2;
+    size_t *slots = arena_array(w->a, size_t, n_slots);
     for (size_t i = 0; i < n; i++) {
-        size_t j = i;
-        for (; j && by_length(s->fields.at[i].name, s->fields.at[order[j - 1]].name) < 0; j--)
-            order[j] = order[j - 1];
-        order[j] = i;
+        size_t slot = str_sketch(s->fields.at[i].name) & (n_slots - 1);
+        while (slots[slot])
+            slot = (slot + 1) & (n_slots - 1);
+        slots[slot] = i + 1;
+        if (type_needs_defaults(s->fields.at[i].type))
+            defaulted |= UINT64_C(1) << i;
+        if (!is_plain(s->fields.at[i].type))
+            ruled |= UINT64_C(1) << i;
     }
     buf_printf(w->out,
-               "extern const uint16_t by_name_%.*s[];\nconst uint16_t by_name_%.*s[] = {",
-               STR_ARG(s->c_name), STR_ARG(s->c_name));
-    for (size_t i = 0; i < n; i++)
-        buf_printf(w->out, "%s%zu", i ? ", " : "", order[i]);
-    buf_printf(w->out, "};\n");
+               "extern const struct schema_index index_%.*s;\n"
+               "const struct schema_index index_%.*s = {.always = 0x%" PRIx64
+               ", .defaulted = 0x%" PRIx64 ", .ruled = 0x%" PRIx64 ", .judged = 0x%" PRIx64
+               ", .mask = %zu,\n    .slots = (const uint16_t[]){",
+               STR_ARG(s->c_name), STR_ARG(s->c_name), fields_with(s, FLAG_ALWAYS), defaulted,
+               ruled, fields_with(s, FLAG_ALWAYS | FLAG_REQUIRED | FLAG_NEEDED | FLAG_EXPECTED),
+               n_slots - 1);
+    for (size_t i = 0; i < n_slots; i++)
+        buf_printf(w->out, "%s%zu", i ? ", " : "", slots[i]);
+    buf_printf(w->out, "}};\n");
 }
 
 static bool is_kind(const struct kind_file *f, const struct struct_type *s)
@@ -448,7 +467,7 @@ static void write_struct(struct writer *w, const struct struct_type *s)
         vec_each (i, &s->fields)
             write_field(w, s, i, refs[i]);
         buf_printf(w->out, "};\n");
-        write_order(w, s);
+        write_index(w, s);
     }
     struct attrs attrs = s->attrs;
     if (is_kind(w->f, s))
@@ -472,7 +491,7 @@ static void write_externs(struct writer *w)
             struct str name = f->structs.at[j]->c_name;
             buf_printf(w->out,
                        "extern const struct schema_field fields_%.*s[];\n"
-                       "extern const uint16_t by_name_%.*s[];\n",
+                       "extern const struct schema_index index_%.*s;\n",
                        STR_ARG(name), STR_ARG(name));
         }
     }

@@ -59,18 +59,17 @@ static void decode_fields(struct arena *a, const struct schema *s, const struct 
                           char *out)
 {
     struct presence *has = (struct presence *)(void *)out;
-    uint64_t seen = 0;
-    size_t hint = 0;
+    uint64_t seen = 0, asked = s->index ? s->index->defaulted : UINT64_MAX;
 
     json_each_member (m, v) {
-        const struct schema_field *f = schema_field_next(s, m->name, &hint);
+        const struct schema_field *f = schema_field_of(s, m);
         if (!f || !f->offset || m->value.type == JSON_NULL)
             continue;
         if (decode_field(a, f->type, &m->value, out + f->offset))
             seen |= UINT64_C(1) << f->bit;
     }
     has->set = seen;
-    for (size_t i = 0; i < s->n_fields; i++) {
+    schema_each_in (i, s, asked) {
         const struct schema_field *f = &s->fields[i];
         if (f->type->def && f->offset && !(seen >> f->bit & 1))
             decode_field(a, f->type, f->type->def, out + f->offset);

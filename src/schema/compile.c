@@ -177,16 +177,32 @@ static bool all_rules(struct compile *c, const struct json *o, struct schema *s)
 
 /* ---- fields ---- */
 
-struct named {
-    struct str name;
-    uint16_t at;
-};
-
-static int by_length(const struct named *a, const struct named *b)
+static bool may_hold_defaults(const struct schema *s)
 {
-    if (a->name.len != b->name.len)
-        return a->name.len < b->name.len ? -1 : 1;
-    return str_cmp(a->name, b->name);
+    return s->def || s->n_fields || s->item || s->value;
+}
+
+static struct schema_index *index_of(struct arena *a, const struct schema_field *fields,
+                                     size_t n)
+{
+    struct schema_index *x = arena_new(a, struct schema_index);
+    uint32_t n_slots = 2;
+
+    while (n_slots < 2 * n)
+        n_slots *= 2;
+    uint16_t *slots = arena_array(a, uint16_t, n_slots);
+    x->ruled = UINT64_MAX; /* types, too, are judged in custom kinds */
+    x->mask = n_slots - 1;
+    x->slots = slots;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t slot = str_sketch(fields[i].name) & x->mask;
+        while (slots[slot])
+            slot = (slot + 1) & x->mask;
+        slots[slot] = (uint16_t)(i + 1);
+        if (i < SCHEMA_SET_FIELDS && may_hold_defaults(fields[i].type))
+            x->defaulted |= UINT64_C(1) << i;
+    }
+    return x;
 }
 
 static bool fields(struct compile *c, const struct json *o, struct schema *s)
@@ -195,12 +211,10 @@ static bool fields(struct compile *c, const struct json *o, struct schema *s)
                       *required = json_getz(o, "required");
     size_t n = json_is(properties, JSON_OBJECT) ? properties->len : 0;
     struct schema_field *at = arena_array(c->a, struct schema_field, n + 1);
-    uint16_t *by_name = arena_array(c->a, uint16_t, n + 1);
-    VEC(struct named) order = {0};
     size_t i = 0;
 
-    if (n > UINT16_MAX) {
-        err_set(c->err, ERR_LIMIT, "a schema has over %d properties", UINT16_MAX);
+    if (n >= UINT16_MAX) {
+        err_set(c->err, ERR_LIMIT, "a schema has over %d properties", UINT16_MAX - 1);
         return false;
     }
     json_each_member (m, properties) {
@@ -210,19 +224,19 @@ static bool fields(struct compile *c, const struct json *o, struct schema *s)
                                       .flags = FIELD_POINTER};
         if (!at[i].type)
             return false;
-        vec_push_in(c->a, &order, (struct named){m->name, (uint16_t)i});
         i++;
     }
-    vec_sort(&order, by_length);
-    for (i = 0; i < n; i++)
-        by_name[i] = order.at[i].at;
+    struct schema_index *index = index_of(c->a, at, n);
     s->fields = at;
-    s->by_name = by_name;
+    s->index = index;
     s->n_fields = (uint16_t)n;
     json_each (k, required) {
         const struct schema_field *f = schema_field(s, json_str(json_at(required, k)));
-        if (f)
-            at[f - at].flags |= FIELD_REQUIRED;
+        if (!f)
+            continue;
+        at[f - at].flags |= FIELD_REQUIRED;
+        if (f - at < SCHEMA_SET_FIELDS)
+            index->judged |= UINT64_C(1) << (f - at);
     }
     return true;
 }

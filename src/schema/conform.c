@@ -149,6 +149,8 @@ static const struct json *conform_quantity(struct walk *w, const struct schema *
 
     if (v->type != JSON_STRING && v->type != JSON_INT && v->type != JSON_DOUBLE)
         return wrong_type(w, s, v, p);
+    if (v->type == JSON_STRING && quantity_is_canonical(text))
+        return v;
     if (quantity_parse(w->a, text, &q, w->err) < 0)
         return NULL;
     return with_text(w, v, quantity_text(w->a, &q));
@@ -251,28 +253,17 @@ static bool is_left_out(const struct schema_field *f, const struct json *v)
     return is_empty(v);
 }
 
-/* Objects are looked through in two passes. The first only reads, and is the last one where the
- * object is as its kind lets it be already, as mostly. */
-struct object_walk {
-    const struct schema *s;
-    const struct json *v, *known;
-    const struct field_path *p;
-    uint32_t n;              /* members that are in their place and as they should be */
-    size_t hint;             /* of the field after the last of them */
-    const struct json *next; /* what member n becomes; NULL: it was not looked at */
-};
-
 static bool is_missing(const struct schema_field *f)
 {
-    return (f->flags & FIELD_ALWAYS) && !(f->flags & FIELD_TYPE_META) &&
-           !(f->gate && !f->gate->on);
+    return (f->flags & FIELD_ALWAYS) && !(f->flags & FIELD_TYPE_META);
 }
 
-/* Must a field between two that are there be written, too? */
-static bool any_missing(const struct schema *s, size_t from, size_t to)
+static bool any_missing(const struct schema *s, uint64_t is_given)
 {
-    for (size_t i = from; i < to; i++)
-        if (is_missing(&s->fields[i]))
+    uint64_t always = s->index ? s->index->always : UINT64_MAX;
+
+    schema_each_in (i, s, always & ~is_given)
+        if (is_missing(&s->fields[i]) && !(s->fields[i].gate && !s->fields[i].gate->on))
             return true;
     return false;
 }
@@ -285,93 +276,83 @@ static inline bool is_as_it_should_be(const struct schema *s, const struct json 
            (s->type == SCHEMA_BOOL && v->type == JSON_BOOL);
 }
 
-/* -1 with the walk's error; 1: all of it is as it should be. */
-static int read_object(struct walk *w, struct object_walk *o)
-{
-    for (; o->n < o->v->len; o->n++) {
-        const struct json_member *m = &o->v->members[o->n];
-        size_t from = o->hint, at = from;
-        const struct schema_field *f = schema_field_next(o->s, m->name, &at);
-        struct field_path child = field_child(o->p, m->name);
-        if (!f || at <= from || (f->gate && !f->gate->on) || m->value.type == JSON_NULL ||
-            any_missing(o->s, from, at - 1))
-            return 0;
-        o->next = &m->value;
-        if (!is_as_it_should_be(f->type, &m->value))
-            o->next =
-                conform(w, f->type, &m->value, json_get_near(o->known, m->name, o->n), &child);
-        if (!o->next)
-            return -1;
-        if (o->next != &m->value || is_left_out(f, o->next))
-            return 0;
-        o->next = NULL;
-        o->hint = at;
-    }
-    return !any_missing(o->s, o->hint, o->s->n_fields);
-}
+struct object_walk {
+    const struct schema *s;
+    const struct json *v, *known;
+    const struct field_path *p;
+    uint64_t is_given;
+    bool is_clean; /* conforming made it, and nothing has changed since */
+    const struct json *given[SCHEMA_SET_FIELDS]; /* what each field becomes; by is_given */
+};
 
-/* What each field becomes. -1 with the walk's error. */
-static int read_members(struct walk *w, const struct object_walk *o, const struct json **given)
+/* -1 with the walk's error. */
+static int read_members(struct walk *w, struct object_walk *o)
 {
-    const struct schema *s = o->s;
-    size_t hint = 0;
+    uint32_t n = 0;
 
     for (uint32_t i = 0; i < o->v->len; i++) {
         const struct json_member *m = &o->v->members[i];
-        const struct schema_field *f = schema_field_next(s, m->name, &hint);
+        const struct schema_field *f = schema_field_of(o->s, m);
         struct field_path child = field_child(o->p, m->name);
-        if (!f || (f->gate && !f->gate->on)) {
-            if (!f && !s->preserve_unknown)
-                report_unknown(w, &child);
-            continue;
-        }
-        if (m->value.type == JSON_NULL)
+        const struct json *x = &m->value;
+        if (!f && !o->s->preserve_unknown)
+            report_unknown(w, &child);
+        if (!f || (f->gate && !f->gate->on) || x->type == JSON_NULL)
             continue; /* to Go's decoder, null says nothing */
-        const struct json *x = i < o->n ? &m->value : i == o->n ? o->next : NULL;
-        if (!x && is_as_it_should_be(f->type, &m->value))
-            x = &m->value;
-        if (!x)
-            x = conform(w, f->type, &m->value, json_get_near(o->known, m->name, i), &child);
-        if (!(given[f - s->fields] = x))
+        if (!is_as_it_should_be(f->type, x) &&
+            !(x = conform(w, f->type, x, json_get_near(o->known, m->name, i), &child)))
             return -1;
+        size_t at = (size_t)(f - o->s->fields);
+        o->is_clean &= x == &m->value && x->place == at + 1 && !(o->is_given >> at);
+        o->given[at] = x;
+        o->is_given |= UINT64_C(1) << at;
+        n++;
     }
+    o->is_clean &= n == o->v->len && !any_missing(o->s, o->is_given);
     return 0;
 }
 
+/* The fields in their order, each with its place and its table's spelling of the name. */
 static const struct json *write_object(struct walk *w, const struct object_walk *o)
 {
     const struct schema *s = o->s;
-    const struct json **given = arena_array(w->a, const struct json *, s->n_fields + 1u);
-    struct json_obj out = obj_in(w->a);
+    uint64_t wanted = o->is_given | (s->index ? s->index->always : UINT64_MAX);
+    size_t most = s->n_fields + (s->preserve_unknown ? o->v->len : 0), n = 0;
+    struct json_member *members;
 
-    if (read_members(w, o, given) < 0)
-        return NULL;
-    for (size_t i = 0; i < s->n_fields; i++) {
+    if (s->index && !s->preserve_unknown)
+        most = (size_t)__builtin_popcountll(wanted);
+    members = arena_raw(w->a, size_mul(most, sizeof(*members)), _Alignof(struct json_member));
+    schema_each_in (i, s, wanted) {
         const struct schema_field *f = &s->fields[i];
         struct field_path child = field_child(o->p, f->name);
-        const struct json *x = given[i];
-        if (f->gate && !f->gate->on)
+        bool is_given = o->is_given >> i & 1;
+        if ((f->gate && !f->gate->on) || (!is_given && !is_missing(f)))
             continue;
-        if (!x && is_missing(f) && !(x = zero_of(w, f, &child)))
+        const struct json *x = is_given ? o->given[i] : zero_of(w, f, &child);
+        if (!x)
             return NULL;
-        if (x && !is_left_out(f, x))
-            obj_add(&out, f->name, *x);
+        if (is_left_out(f, x))
+            continue;
+        members[n] = (struct json_member){f->name, *x};
+        members[n++].value.place = (uint16_t)(i + 1);
     }
     if (s->preserve_unknown)
         json_each_member (m, o->v)
             if (!schema_field(s, m->name))
-                obj_set(&out, m->name, m->value);
-    return json_new(w->a, obj_done(&out));
+                members[n++] = *m;
+    return json_new(w->a,
+                    (struct json){.type = JSON_OBJECT, .len = (uint32_t)n, .members = members});
 }
 
 static const struct json *conform_object(struct walk *w, const struct schema *s,
                                          const struct json *v, const struct json *known,
                                          const struct field_path *p)
 {
-    struct object_walk o = {.s = s, .v = v, .known = known, .p = p};
+    struct object_walk o;
     const struct schema *owner = w->owner;
-    int done;
 
+    o.s = s, o.v = v, o.known = known, o.p = p, o.is_given = 0, o.is_clean = true;
     if (v->type != JSON_OBJECT)
         return wrong_type(w, s, v, p);
     if (w->depth >= CONFORM_MAX_DEPTH) {
@@ -380,9 +361,10 @@ static const struct json *conform_object(struct walk *w, const struct schema *s,
     }
     w->depth++;
     w->owner = s;
-    done = read_object(w, &o);
-    if (done <= 0)
-        v = done < 0 ? NULL : write_object(w, &o);
+    if (read_members(w, &o) < 0)
+        v = NULL;
+    else if (!o.is_clean)
+        v = write_object(w, &o);
     w->owner = owner;
     w->depth--;
     return v;
@@ -534,11 +516,10 @@ static const struct json *prune_object(struct walk *w, const struct schema *s,
     struct json_member *members = NULL;
     struct json_names in_known = {0};
     uint32_t n = 0;
-    size_t hint = 0;
 
     for (uint32_t i = 0; i < v->len; i++) {
         const struct json_member *m = &v->members[i];
-        const struct schema_field *f = schema_field_next(s, m->name, &hint);
+        const struct schema_field *f = schema_field_of(s, m);
         const struct json *x = prune_member(
             w, s, f, m, json_find(w->a, &in_known, known, m->name), p, is_resource);
         if (!x && w->err->code)

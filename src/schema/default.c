@@ -48,8 +48,9 @@ static const struct json *fill_object(struct walk *w, const struct schema *s,
 
     if (s->defaults && !s->skip_defaults && w->is_native)
         v = s->defaults(w->a, v);
-    const struct json **values = schema_values(w->a, s, v);
-    for (size_t i = 0; i < s->n_fields; i++) {
+    uint64_t given = 0, asked = s->index ? s->index->defaulted : UINT64_MAX;
+    const struct json **values = schema_values(w->a, s, v, &given);
+    schema_each_in (i, s, asked) {
         const struct schema_field *f = &s->fields[i];
         const struct json *was = values[i], *now = was;
         if (f->gate && !f->gate->on)

@@ -196,6 +196,19 @@ struct schema_gate {
     uint16_t id; /* dense: index in schema_gates[] */
 };
 
+/* What is asked of all fields of an object at once: kindc makes it ahead, compiling at run
+ * time. The sets are of the first SCHEMA_SET_FIELDS fields, a bit each. */
+struct schema_index {
+    uint64_t always;       /* is written even where absent */
+    uint64_t defaulted;    /* has a default, or something in it has */
+    uint64_t judged;       /* where it is absent that may be wrong, or be judged as empty */
+    uint64_t ruled;        /* a value may be wrong otherwise than by its type */
+    uint32_t mask;         /* slots - 1; at least every second one is empty */
+    const uint16_t *slots; /* 1 + a field, from its str_sketch() on; 0: none further */
+};
+
+#define SCHEMA_SET_FIELDS 64
+
 struct schema {
     uint8_t type;       /* enum schema_type */
     uint8_t list_type;  /* enum list_type */
@@ -218,7 +231,7 @@ struct schema {
     uint16_t n_fields, n_keys;
     uint32_t size;                     /* of the C value, see above; 0: no C view */
     const struct schema_field *fields; /* in the order of writing */
-    const uint16_t *by_name;           /* indexes of fields, by length, then bytewise */
+    const struct schema_index *index;  /* NULL: they are looked at one by one */
     const struct schema *item;         /* of a list */
     const struct schema *value;        /* of a map: additionalProperties */
     const struct str *keys;            /* of LIST_MAP */
@@ -237,13 +250,33 @@ struct schema {
 
 /* The declared field of that name, or NULL. */
 const struct schema_field *schema_field(const struct schema *s, struct str name);
-/* The same, and fast where names come in the order of fields: *hint is 0 at first. */
-const struct schema_field *schema_field_next(const struct schema *s, struct str name,
-                                             size_t *hint);
+/* That of a member: quick where it knows its place. */
+static inline const struct schema_field *schema_field_of(const struct schema *s,
+                                                         const struct json_member *m)
+{
+    size_t i = m->value.place - (size_t)1;
+
+    if (i < s->n_fields && s->fields[i].name.len == m->name.len &&
+        bytes_eq(s->fields[i].name.at, m->name.at, m->name.len))
+        return &s->fields[i];
+    return schema_field(s, m->name);
+}
+/* The fields from `from` on that are in one of the index's sets, or cannot be in one: the first
+ * of them; n_fields or more where there is none. */
+static inline size_t schema_next_in(uint64_t set, size_t from)
+{
+    if (from >= SCHEMA_SET_FIELDS)
+        return from;
+    set >>= from;
+    return set ? from + (size_t)__builtin_ctzll(set) : SCHEMA_SET_FIELDS;
+}
+#define schema_each_in(i, s, set)                                                              \
+    for (size_t i = schema_next_in(set, 0); i < (s)->n_fields; i = schema_next_in(set, i + 1))
+
 /* The value of each declared field of an object in the order of fields, NULL where there is
- * none; in the arena. */
-const struct json **schema_values(struct arena *a, const struct schema *s,
-                                  const struct json *v);
+ * none; in the arena. The set of those that are given is added to *given. */
+const struct json **schema_values(struct arena *a, const struct schema *s, const struct json *v,
+                                  uint64_t *given);
 /* What stands under that name: the field's node, the map's value node, or NULL. */
 const struct schema *schema_member(const struct schema *s, struct str name);
 

@@ -245,10 +245,15 @@ static void check_field(struct check *c, const struct schema_field *f,
 static void check_object(struct check *c, const struct schema *s, const struct field_path *p,
                          const struct json *v, const struct json *old)
 {
-    const struct json **values = schema_values(c->e->arena, s, v);
-    const struct json **was = old ? schema_values(c->e->arena, s, old) : NULL;
+    uint64_t asked = 0;
+    const struct json **values = schema_values(c->e->arena, s, v, &asked);
+    const struct json **was = old ? schema_values(c->e->arena, s, old, &asked) : NULL;
 
-    for (size_t i = 0; i < s->n_fields; i++) {
+    if (s->index)
+        asked = s->index->judged | (c->is_custom ? asked : asked & s->index->ruled);
+    else
+        asked = UINT64_MAX;
+    schema_each_in (i, s, asked) {
         const struct schema_field *f = &s->fields[i];
         if ((f->gate && !f->gate->on) || (f->flags & FIELD_TYPE_META))
             continue;

@@ -56,9 +56,8 @@ static void collect(struct templates *t, const struct schema *s, const struct js
         vec_push_in(t->arena, &t->at, v);
         return;
     }
-    size_t hint = 0;
     json_each_member (m, v) {
-        const struct schema_field *f = schema_field_next(s, m->name, &hint);
+        const struct schema_field *f = schema_field_of(s, m);
         collect(t, f ? f->type : s->value, &m->value, depth + 1);
     }
     json_each (i, v)

@@ -214,6 +214,25 @@ static bool parse_usual(struct str text, struct quantity *out)
     return true;
 }
 
+#define CANONICAL_DIGITS 6 /* with any suffix that is asked for they stay in 64 bits */
+
+bool quantity_is_canonical(struct str text)
+{
+    size_t n = 0;
+    uint32_t v = 0;
+
+    while (n < text.len && n <= CANONICAL_DIGITS && is_digit(text.at[n]))
+        v = v * 10 + (uint32_t)(text.at[n++] - '0');
+    if (n == 0 || n > CANONICAL_DIGITS || text.at[0] == '0')
+        return false;
+    if (n == text.len)
+        return v % 1000 != 0;
+    if (n + 1 == text.len)
+        return v % 1000 != 0 && memchr("mkMGT", text.at[n], 5);
+    return n + 2 == text.len && text.at[n + 1] == 'i' && v % 1024 != 0 &&
+           memchr("KMGT", text.at[n], 4);
+}
+
 static struct quantity of_big(struct arena *a, struct decimal d, enum quantity_format format)
 {
     return (struct quantity){

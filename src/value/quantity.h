@@ -46,6 +46,8 @@ struct decimal quantity_decimal(struct arena *a, const struct quantity *q);
 /* As a server writes it: the kept spelling or the canonical text. */
 void quantity_write(struct buf *out, const struct quantity *q);
 struct str quantity_text(struct arena *a, const struct quantity *q);
+/* Would it be written just so? Looks at what most texts are; false says nothing. */
+bool quantity_is_canonical(struct str text);
 /* The canonical text: no fraction, the largest suffix that loses nothing. */
 void quantity_write_canonical(struct buf *out, const struct quantity *q);
 const char *quantity_format_name(enum quantity_format format);

@@ -23,32 +23,8 @@ static void merge(struct conf *t, const struct json *c)
 
 /* ---- strategic ---- */
 
-#define FIELDS_MAX 16
-
-static int by_length(const void *a, const void *b)
-{
-    const struct schema_field *const *x = a, *const *y = b;
-    struct str n = (*x)->name, m = (*y)->name;
-
-    return n.len != m.len ? (n.len < m.len ? -1 : 1) : str_cmp(n, m);
-}
-
-static void index_fields(struct arena *a, struct schema *s)
-{
-    const struct schema_field *sorted[FIELDS_MAX];
-    uint16_t *by_name = arena_array(a, uint16_t, s->n_fields);
-
-    assert(s->n_fields <= FIELDS_MAX);
-    for (size_t i = 0; i < s->n_fields; i++)
-        sorted[i] = &s->fields[i];
-    sort_stable(sorted, s->n_fields, sizeof(sorted[0]), by_length);
-    for (size_t i = 0; i < s->n_fields; i++)
-        by_name[i] = (uint16_t)(sorted[i] - s->fields);
-    s->by_name = by_name;
-}
-
 /* The two schemas of format.md. */
-static const struct schema *merge_item(struct arena *a)
+static const struct schema *merge_item(void)
 {
     static const struct schema text = {.type = SCHEMA_STRING}, any = {.type = SCHEMA_ANY};
     static const struct schema int_list = {.type = SCHEMA_LIST, .item = &any};
@@ -85,8 +61,6 @@ static const struct schema *merge_item(struct arena *a)
         (struct schema){.type = SCHEMA_OBJECT, .fields = fields, .n_fields = countof(fields)};
     kept = (struct schema){
         .type = SCHEMA_OBJECT, .fields = kept_fields, .n_fields = countof(kept_fields)};
-    index_fields(a, &item);
-    index_fields(a, &kept);
     items = (struct schema){.type = SCHEMA_LIST, .item = &item};
     merged = items;
     merged.merge = MERGE_MERGE, merged.merge_key = S("name");
@@ -101,7 +75,7 @@ static const struct schema *merge_item(struct arena *a)
     return &item;
 }
 
-static const struct schema *precision_item(struct arena *a)
+static const struct schema *precision_item(void)
 {
     static const struct schema any = {.type = SCHEMA_ANY};
     static const struct schema_field fields[] = {
@@ -114,7 +88,6 @@ static const struct schema *precision_item(struct arena *a)
     static struct schema s;
 
     s = (struct schema){.type = SCHEMA_OBJECT, .fields = fields, .n_fields = countof(fields)};
-    index_fields(a, &s);
     return &s;
 }
 
@@ -133,7 +106,7 @@ static void strategic(struct conf *t, const struct json *c)
     const struct json *want = json_getz(c, "want"), *original = json_getz(c, "original");
     const struct json *modified = json_getz(c, "modified"), *got;
     bool is_precision = str_eq(json_str(json_getz(c, "schema")), S("precisionItem"));
-    const struct schema *s = is_precision ? precision_item(t->arena) : merge_item(t->arena);
+    const struct schema *s = is_precision ? precision_item() : merge_item();
     struct str op = json_str(json_getz(c, "op")), error = json_str(json_getz(want, "error"));
     struct err err = {0};
 

@@ -47,20 +47,9 @@ static struct schema *type_of(struct notation *n, const struct json *t)
     return s;
 }
 
-static int by_length(const void *a, const void *b)
-{
-    const struct schema_field *const *x = a, *const *y = b;
-    struct str n = (*x)->name, m = (*y)->name;
-
-    return n.len != m.len ? (n.len < m.len ? -1 : 1) : str_cmp(n, m);
-}
-
 static void compile_fields(struct notation *n, const struct json *fields, struct schema *out)
 {
     struct schema_field *f = arena_array(n->a, struct schema_field, json_len(fields));
-    uint16_t *by_name = arena_array(n->a, uint16_t, json_len(fields));
-    const struct schema_field **sorted =
-        arena_array(n->a, const struct schema_field *, json_len(fields));
 
     json_each (i, fields) {
         const struct json *x = &fields->items[i], *def = json_getz(x, "default");
@@ -68,14 +57,9 @@ static void compile_fields(struct notation *n, const struct json *fields, struct
         if (def)
             type = arena_copy(n->a, type), type->def = def;
         f[i] = (struct schema_field){.name = json_str(json_getz(x, "name")), .type = type};
-        sorted[i] = &f[i];
     }
     out->fields = f;
     out->n_fields = (uint16_t)json_len(fields);
-    sort_stable(sorted, out->n_fields, sizeof(*sorted), by_length);
-    for (size_t i = 0; i < out->n_fields; i++)
-        by_name[i] = (uint16_t)(sorted[i] - f);
-    out->by_name = by_name;
 }
 
 static void compile_list(struct notation *n, const struct json *list, struct schema *out)

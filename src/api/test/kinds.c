@@ -8,6 +8,25 @@ static size_t n_fields;
 
 static void walk(const struct schema *s, int depth);
 
+/* A field that is not in a set is passed over by whoever asks for the set. */
+static void walk_sets(const struct schema *s)
+{
+    const uint16_t needed = FIELD_REQUIRED | FIELD_NEEDED | FIELD_EXPECTED | FIELD_ALWAYS;
+
+    check(s->n_fields <= SCHEMA_SET_FIELDS);
+    for (size_t i = 0; i < s->n_fields; i++) {
+        const struct schema_field *f = &s->fields[i];
+        bool is_type_meta = f->flags & FIELD_TYPE_META;
+        bool has_defaults =
+            f->type->def || (f->type->type == SCHEMA_OBJECT && !f->type->no_defaults);
+        check_int(s->index->always >> i & 1, !is_type_meta && (f->flags & FIELD_ALWAYS));
+        check_int(s->index->judged >> i & 1, !is_type_meta && (f->flags & needed));
+        check((s->index->ruled >> i & 1) || f->type->no_rules);
+        check((s->index->ruled >> i & 1) || !(f->flags & (FIELD_FIXED | FIELD_FIXED_ONCE_SET)));
+        check(!has_defaults || (s->index->defaulted >> i & 1));
+    }
+}
+
 /* Names are found, bits are the fields' places, offsets rise, everybody has a comment. */
 static void walk_fields(const struct schema *s, int depth)
 {
@@ -25,6 +44,7 @@ static void walk_fields(const struct schema *s, int depth)
         n_fields++;
         walk(f->type, depth + 1);
     }
+    walk_sets(s);
 }
 
 static void walk(const struct schema *s, int depth)

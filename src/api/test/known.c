@@ -22,7 +22,8 @@ static struct looked look(struct arena *a, const struct json *v, const struct js
     struct field_errors errors = field_errors_in(a);
     struct err err = {0};
     const struct json *x = kind_conform(a, &kind_job, v, known, &unknown, &err);
-    struct looked l = {.n_unknown = unknown.paths.len, .is_same = x == v};
+    struct looked l = {.n_unknown = unknown.paths.len,
+                       .is_same = json_is_shared(json_getz(x, "spec"), json_getz(v, "spec"))};
 
     check(x);
     x = kind_default(a, &kind_job, x, known);
@@ -57,12 +58,13 @@ TEST(what_is_known)
     check(l.has_default && !l.is_same);
 }
 
-TEST(conform_shares_what_is_right)
+TEST(conform_is_done_once)
 {
     static const struct {
         const char *name, *given, *want;
     } cases[] = {
-        {"as it should be",            "{\"name\":\"a\",\"labels\":{\"k\":\"v\"}}", NULL                                                                          },
+        {"as it should be",            "{\"name\":\"a\",\"labels\":{\"k\":\"v\"}}",
+         "{\"name\":\"a\",\"labels\":{\"k\":\"v\"}}"                                                                                                              },
         {"null says nothing",          "{\"name\":\"a\",\"uid\":null}",             "{\"name\":\"a\"}"                                                            },
         {"an empty value is left out", "{\"name\":\"a\",\"labels\":{}}",            "{\"name\":\"a\"}"                                                            },
         {"a null in a map is empty",   "{\"name\":\"a\",\"labels\":{\"k\":null}}",
@@ -82,7 +84,7 @@ TEST(conform_shares_what_is_right)
         struct err err = {0};
         test_case(cases[i].name);
         const struct json *x = schema_conform(&a, meta, v, NULL, NULL, &err);
-        check_samez(json_text(&a, x), cases[i].want ? cases[i].want : cases[i].given);
-        check((x == v) == !cases[i].want);
+        check_samez(json_text(&a, x), cases[i].want);
+        check(schema_conform(&a, meta, x, NULL, NULL, &err) == x);
     }
 }

@@ -24,23 +24,15 @@ static const struct schema_field inner_fields[] = {
     {.name = S_INIT("p"), .type = &plain, .flags = FIELD_POINTER},
     {.name = S_INIT("s"),                   .type = &native              },
 };
-static const uint16_t inner_order[] = {0, 1, 2};
-static const struct schema inner = {.type = SCHEMA_OBJECT,
-                                    .n_fields = 3,
-                                    .fields = inner_fields,
-                                    .by_name = inner_order,
-                                    .defaults = mark};
+static const struct schema inner = {
+    .type = SCHEMA_OBJECT, .n_fields = 3, .fields = inner_fields, .defaults = mark};
 static const struct schema skipped = {.type = SCHEMA_OBJECT,
                                       .n_fields = 3,
                                       .fields = inner_fields,
-                                      .by_name = inner_order,
                                       .skip_defaults = true,
                                       .defaults = mark};
-static const struct schema made = {.type = SCHEMA_OBJECT,
-                                   .n_fields = 3,
-                                   .fields = inner_fields,
-                                   .by_name = inner_order,
-                                   .def = &empty};
+static const struct schema made = {
+    .type = SCHEMA_OBJECT, .n_fields = 3, .fields = inner_fields, .def = &empty};
 static const struct schema list = {.type = SCHEMA_LIST, .item = &made};
 static const struct schema map = {
     .type = SCHEMA_MAP, .additional = ADDITIONAL_SCHEMA, .value = &plain};
@@ -54,9 +46,7 @@ static const struct schema_field fields[] = {
     {.name = S_INIT("m"),                   .type = &map},
     {.name = S_INIT("x"),                   .type = &skipped              },
 };
-static const uint16_t order[] = {0, 1, 2, 3, 4, 5};
-static const struct schema object = {
-    .type = SCHEMA_OBJECT, .n_fields = 6, .fields = fields, .by_name = order};
+static const struct schema object = {.type = SCHEMA_OBJECT, .n_fields = 6, .fields = fields};
 
 TEST(default_by_style)
 {

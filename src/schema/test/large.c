@@ -244,12 +244,8 @@ TEST(depth_is_bounded)
 {
     scoped(arena_fini) struct arena a = arena_sized(1 << 20);
     static struct schema_field fields[1];
-    static const uint16_t by_name[] = {0};
-    static const struct schema s = {.type = SCHEMA_OBJECT,
-                                    .n_fields = 1,
-                                    .fields = fields,
-                                    .by_name = by_name,
-                                    .name = S_INIT("Thing")};
+    static const struct schema s = {
+        .type = SCHEMA_OBJECT, .n_fields = 1, .fields = fields, .name = S_INIT("Thing")};
     struct json v = json_of_null();
     struct field_errors e = field_errors_in(&a);
     struct err err = {0};

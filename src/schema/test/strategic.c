@@ -10,14 +10,9 @@ static const struct schema_field item_fields[] = {
     {S_INIT("name"),  &text},
     {S_INIT("value"), &text}
 };
-static const uint16_t in_order[] = {0, 1, 2, 3, 4, 5};
-static const struct schema item = {
-    .type = SCHEMA_OBJECT, .fields = item_fields, .n_fields = 2, .by_name = in_order};
-static const struct schema kept = {.type = SCHEMA_OBJECT,
-                                   .fields = item_fields,
-                                   .n_fields = 2,
-                                   .by_name = in_order,
-                                   .retain_keys = true};
+static const struct schema item = {.type = SCHEMA_OBJECT, .fields = item_fields, .n_fields = 2};
+static const struct schema kept = {
+    .type = SCHEMA_OBJECT, .fields = item_fields, .n_fields = 2, .retain_keys = true};
 static const struct schema items = {
     .type = SCHEMA_LIST, .item = &item, .merge = MERGE_MERGE, .merge_key = S_INIT("name")};
 static const struct schema tags = {.type = SCHEMA_LIST, .item = &text, .merge = MERGE_MERGE};
@@ -30,8 +25,7 @@ static const struct schema_field fields[] = {
     {S_INIT("labels"),   &texts},
     {S_INIT("strategy"), &kept },
 };
-static const struct schema root = {
-    .type = SCHEMA_OBJECT, .fields = fields, .n_fields = 6, .by_name = in_order};
+static const struct schema root = {.type = SCHEMA_OBJECT, .fields = fields, .n_fields = 6};
 
 /* 'single' quotes stand for double ones. */
 static const struct json *parse(struct arena *a, const char *z)

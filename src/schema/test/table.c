@@ -12,9 +12,7 @@ static const struct schema_field fields[] = {
     {.name = S_INIT("a"),        .type = &text  },
     {.name = S_INIT("metadata"), .type = &text  },
 };
-static const uint16_t by_name[] = {2, 1, 0, 3};
-static const struct schema object = {
-    .type = SCHEMA_OBJECT, .n_fields = 4, .fields = fields, .by_name = by_name};
+static const struct schema object = {.type = SCHEMA_OBJECT, .n_fields = 4, .fields = fields};
 
 TEST(table_field)
 {
@@ -28,19 +26,6 @@ TEST(table_field)
         test_case(absent[i]);
         check(!schema_field(&object, str_from(absent[i])));
     }
-}
-
-TEST(table_field_next)
-{
-    size_t hint = 0;
-
-    check(schema_field_next(&object, S("spec"), &hint) == &fields[0]);
-    check_int(hint, 1);
-    check(schema_field_next(&object, S("metadata"), &hint) == &fields[3]);
-    check_int(hint, 4);
-    check(!schema_field_next(&object, S("x"), &hint));
-    check(schema_field_next(&object, S("a"), &hint) == &fields[2]);
-    check_int(hint, 3);
 }
 
 TEST(table_values)
@@ -61,10 +46,39 @@ TEST(table_values)
     for (size_t i = 0; i < countof(cases); i++) {
         test_case(cases[i].text);
         const struct json *v = json_parse(&a, str_from(cases[i].text), NULL, NULL);
-        const struct json **values = schema_values(&a, &object, v);
+        uint64_t given = 0, want = 0;
+        const struct json **values = schema_values(&a, &object, v, &given);
         struct buf b = buf_in(&a, 64);
-        for (size_t k = 0; k < object.n_fields; k++)
+        for (size_t k = 0; k < object.n_fields; k++) {
+            want |= values[k] ? UINT64_C(1) << k : 0;
             buf_printf(&b, "%.*s ", STR_ARG(values[k] ? json_text(&a, values[k]) : S("-")));
+        }
+        check_same(buf_str(&b), str_from(cases[i].want));
+        check_int((int64_t)given, (int64_t)want);
+    }
+}
+
+TEST(table_sets)
+{
+    static const struct {
+        uint64_t set;
+        int n_fields;
+        const char *want;
+    } cases[] = {
+        {0,              3,  ""        },
+        {0x5,            3,  "0 2 "    },
+        {0x5,            2,  "0 "      },
+        {1ull << 63 | 1, 64, "0 63 "   },
+        {0x2,            66, "1 64 65 "}, /* what cannot be in a set is always met */
+    };
+    scoped(arena_fini) struct arena a = arena_sized(4096);
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct schema s = {.n_fields = (uint16_t)cases[i].n_fields};
+        struct buf b = buf_in(&a, 64);
+        test_case(cases[i].want);
+        schema_each_in (k, &s, cases[i].set)
+            buf_printf(&b, "%zu ", k);
         check_same(buf_str(&b), str_from(cases[i].want));
     }
 }

@@ -9,12 +9,9 @@
 #include "base/testing.h"
 #include "schema/table.h"
 
-/* Fields are in the order that by_name wants: by length, then bytewise. */
-static const uint16_t thing_order[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
 #define THING_OBJECT(fields_)                                                                  \
     {                                                                                          \
-        .type = SCHEMA_OBJECT, .fields = (fields_), .n_fields = countof(fields_),              \
-        .by_name = thing_order                                                                 \
+        .type = SCHEMA_OBJECT, .fields = (fields_), .n_fields = countof(fields_)               \
     }
 
 static const struct schema thing_text = {.type = SCHEMA_STRING};

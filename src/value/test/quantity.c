@@ -299,6 +299,41 @@ TEST(quantity_readers_agree)
         check_int(x.scale, y.scale);
         check_int(x.text_len, y.text_len ? y.text_len - 1 : 0);
         check_int(quantity_cmp(&x, &y), 0);
+        if (!quantity_is_canonical(str_slice(slow, 1, slow.len)))
+            continue;
+        scoped(buf_fini) struct buf canonical = {0};
+        check_int(fast_rc, 0);
+        quantity_write_canonical(&canonical, &x);
+        check_same(buf_str(&canonical), str_slice(slow, 1, slow.len));
+    }
+}
+
+TEST(quantity_is_canonical)
+{
+    static const struct {
+        const char *text;
+        bool want;
+    } cases[] = {
+        {"1",       true },
+        {"500m",    true },
+        {"200Mi",   true },
+        {"1536Ki",  true },
+        {"999999T", true },
+        {"1000",    false}, /* 1k */
+        {"1024Mi",  false}, /* 1Gi */
+        {"0",       false},
+        {"01",      false},
+        {"",        false},
+        {"m",       false},
+        {"1i",      false},
+        {"1234567", false}, /* it is, but long */
+        {"1e3",     false},
+        {"+1",      false},
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        test_case(cases[i].text);
+        check_int(quantity_is_canonical(str_from(cases[i].text)), cases[i].want);
     }
 }
 
