@@ -18,11 +18,17 @@ struct in_use {
     struct admit *admit;
     struct cache *cqs, *flavors;
     struct controller *cq_controller, *flavor_controller;
+    size_t n_going; /* ClusterQueues that are being deleted */
 };
+
+static bool has_deletion(const struct json *tree)
+{
+    return json_has(json_path(tree, "metadata", "deletionTimestamp", NULL));
+}
 
 static bool is_going(struct arena *a, struct object *o)
 {
-    return json_has(json_path(object_tree(o, a), "metadata", "deletionTimestamp", NULL));
+    return has_deletion(object_tree(o, a));
 }
 
 static int reconcile_cq(struct step *s, struct err *err)
@@ -83,7 +89,7 @@ static void numbers_changed(void *ctx, struct str cq, struct str lq unused)
 {
     struct in_use *u = ctx;
     scoped(arena_fini) struct arena a = {0};
-    struct object *o = cq.len ? cache_find(u->cqs, cq) : NULL;
+    struct object *o = cq.len && u->n_going ? cache_find(u->cqs, cq) : NULL;
 
     if (o && is_going(&a, o))
         controller_queue(u->cq_controller, cq);
@@ -94,6 +100,8 @@ static void cq_changed(void *ctx, struct cache_event *e)
 {
     struct in_use *u = ctx;
 
+    u->n_going += has_deletion(cache_event_now(e));
+    u->n_going -= has_deletion(cache_event_old(e));
     if (!e->old || (e->now && json_eq(json_path(cache_event_old(e), "spec", NULL),
                                       json_path(cache_event_now(e), "spec", NULL))))
         return;

@@ -20,12 +20,16 @@
 #include "value/quantity.h"
 
 #define QUEUE_STATUS_AFTER span_ms(100)
-#define QUEUE_STATUS_EVERY span_s(1)
+#define QUEUE_STATUS_EVERY span_s(2)
 #define QUEUE_STATUS_MANY 200
 
-/* When a queue was last written. */
+/* When a queue was last written, and whether it is to be looked at anyway. */
+struct paced {
+    struct instant last;
+    bool is_due;
+};
 struct pace {
-    MAP(struct instant) last; /* by path, owned */
+    MAP(struct paced) queues; /* by path, owned */
 };
 
 struct queue_status {
@@ -41,25 +45,25 @@ struct queue_status {
 
 /* ---- not too often ---- */
 
-static void pace_wrote(struct pace *p, struct str path, struct instant now)
+static struct paced *pace_of(struct pace *p, struct str path)
 {
-    struct instant *last = map_get(&p->last, path);
+    struct paced *q = map_get(&p->queues, path);
+    char *at;
 
-    if (!last) {
-        char *at = mem_alloc(path.len);
-        memcpy(at, path.at, path.len);
-        last = map_put(&p->last, str_of(at, path.len));
-    }
-    *last = now;
+    if (q)
+        return q;
+    at = mem_alloc(path.len);
+    memcpy(at, path.at, path.len);
+    return map_put(&p->queues, str_of(at, path.len));
 }
 
 static void pace_forget(struct pace *p, struct str path)
 {
-    map_each (i, &p->last) {
-        struct str key = map_key(&p->last, i);
+    map_each (i, &p->queues) {
+        struct str key = map_key(&p->queues, i);
         if (!str_eq(key, path))
             continue;
-        map_del(&p->last, path);
+        map_del(&p->queues, path);
         free((char *)(uintptr_t)key.at);
         return;
     }
@@ -67,20 +71,20 @@ static void pace_forget(struct pace *p, struct str path)
 
 static void pace_fini(struct pace *p)
 {
-    map_each (i, &p->last)
-        free((char *)(uintptr_t)map_key(&p->last, i).at);
-    map_fini(&p->last);
+    map_each (i, &p->queues)
+        free((char *)(uintptr_t)map_key(&p->queues, i).at);
+    map_fini(&p->queues);
 }
 
 /* How long the next write of it has to wait. */
-static struct span pace_left(const struct pace *p, struct str path, struct instant now)
+static struct span pace_left(const struct pace *p, const struct paced *q, struct instant now)
 {
-    const struct instant *last = map_get(&p->last, path);
     int64_t every =
-        QUEUE_STATUS_EVERY.ns * (int64_t)(1 + map_len(&p->last) / QUEUE_STATUS_MANY);
+        QUEUE_STATUS_EVERY.ns * (int64_t)(1 + map_len(&p->queues) / QUEUE_STATUS_MANY);
 
-    return last ? (struct span){MAX(last->ns + every - now.ns, QUEUE_STATUS_AFTER.ns)}
-                : QUEUE_STATUS_AFTER;
+    return instant_is_set(q->last)
+               ? (struct span){MAX(q->last.ns + every - now.ns, QUEUE_STATUS_AFTER.ns)}
+               : QUEUE_STATUS_AFTER;
 }
 
 /* ---- parts ---- */
@@ -174,7 +178,7 @@ static void write_if_changed(struct step *s, struct pace *pace, const struct kin
 
     if (json_eq(json_getz(tree, "status"), &status))
         return;
-    pace_wrote(pace, s->key, s->now);
+    pace_of(pace, s->key)->last = s->now;
     step_update(s, kind, s->ns, s->name, S("status"),
                 json_with(s->arena, tree, status, "status", NULL), NULL, NULL);
 }
@@ -207,6 +211,7 @@ static int reconcile_cq(struct step *s, struct err *err)
         pace_forget(&qs->cq_pace, s->key);
         return 0;
     }
+    pace_of(&qs->cq_pace, s->key)->is_due = false;
     const struct kueue_cluster_queue *cq = object_view(step_hold(s, o), s->arena);
     struct queue_cq_view v = queue_cq_look(admit_engine(qs->admit), s->arena, s->name);
     if (!v.is_known)
@@ -329,6 +334,7 @@ static int reconcile_lq(struct step *s, struct err *err)
         pace_forget(&qs->lq_pace, s->key);
         return 0;
     }
+    pace_of(&qs->lq_pace, s->key)->is_due = false;
     const struct kueue_local_queue *lq = object_view(step_hold(s, o), s->arena);
     struct queue_lq_view v = queue_lq_look(admit_engine(qs->admit), s->arena, s->ns, s->name);
     struct kueue_local_queue_status next = lq->status ? *lq->status : none;
@@ -350,10 +356,14 @@ static int reconcile_lq(struct step *s, struct err *err)
 
 /* ---- wiring ---- */
 
-static void soon(struct queue_status *qs, struct controller *c, const struct pace *p,
-                 struct str path)
+static void soon(struct queue_status *qs, struct controller *c, struct pace *p, struct str path)
 {
-    controller_queue_after(c, path, pace_left(p, path, io_now(control_io(qs->control))));
+    struct paced *q = pace_of(p, path);
+
+    if (q->is_due)
+        return;
+    q->is_due = true;
+    controller_queue_after(c, path, pace_left(p, q, io_now(control_io(qs->control))));
 }
 
 static void changed(void *ctx, struct str cq, struct str lq)

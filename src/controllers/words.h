@@ -16,7 +16,7 @@
 #define WORDS_AFTER span_ms(100)
 #define WORDS_EVERY span_s(5)
 /* On average. */
-#define FIRST_APART span_ms(1)
+#define FIRST_APART span_ms(4)
 #define WORDS_APART span_ms(10)
 
 struct words;

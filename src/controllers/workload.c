@@ -17,12 +17,21 @@
 #include "queue/queue.h"
 #include "schema/codec.h"
 
+/* What Workloads look at of a queue, read once for all of them: its view without the status. */
+struct kept {
+    struct str path; /* owned */
+    struct arena arena;
+    const void *view;
+};
+typedef MAP(struct kept *) kept_map;
+
 struct workloads {
     struct control *control;
     struct controller *controller;
     struct admit *admit;
     struct workload_rules rules;
     struct cache *workloads, *lqs, *cqs;
+    kept_map kept_lqs, kept_cqs; /* by path */
     struct cache_index *by_queue;
 };
 
@@ -81,6 +90,73 @@ void workload_drop_finalizer(struct step *s, struct object *o)
     finalizer_set(s, o, S(FINALIZER_IN_USE), false);
 }
 
+/* ---- the queues ---- */
+
+static void kept_free(struct kept *k)
+{
+    free((char *)(uintptr_t)k->path.at);
+    arena_fini(&k->arena);
+    free(k);
+}
+
+static void kept_fini(kept_map *map)
+{
+    map_each (i, map)
+        kept_free(*map_at(map, i));
+    map_fini(map);
+}
+
+static struct kept *kept_new(kept_map *map, struct str path)
+{
+    struct kept *k = mem_zero(1, sizeof(*k));
+    char *at = mem_alloc(path.len);
+
+    memcpy(at, path.at, path.len);
+    k->path = str_of(at, path.len);
+    *map_put(map, k->path) = k;
+    return k;
+}
+
+static bool is_status_only(struct cache_event *e)
+{
+    static const struct str parts[] = {S_INIT("uid"), S_INIT("generation"),
+                                       S_INIT("deletionTimestamp")};
+
+    if (!e->old)
+        return false;
+    const struct json *was = json_getz(cache_event_old(e), "metadata");
+    const struct json *now = json_getz(cache_event_now(e), "metadata");
+    for (size_t i = 0; i < countof(parts); i++)
+        if (!json_eq(json_get(was, parts[i]), json_get(now, parts[i])))
+            return false;
+    return true;
+}
+
+static void keep(kept_map *map, struct cache_event *e)
+{
+    struct object *o = e->now ? e->now : e->old;
+    struct kept **found = map_get(map, object_path(o)), *k = found ? *found : NULL;
+
+    if (k && !e->now) {
+        map_del(map, k->path);
+        kept_free(k);
+    }
+    if (!e->now || (k && is_status_only(e)))
+        return;
+    k = k ? k : kept_new(map, object_path(o));
+    arena_reset(&k->arena);
+    const struct json *tree = json_without(e->arena, cache_event_now(e), "status", NULL);
+    tree = json_without(e->arena, tree, "metadata", "managedFields", NULL);
+    k->view = schema_decode(&k->arena, object_key(o).kind->schema, json_copy(&k->arena, tree));
+}
+
+static const void *kept_view(const kept_map *map, struct str path)
+{
+    struct kept *const *k = map_get(map, path);
+
+    return k ? (*k)->view : NULL;
+}
+
 /* ---- what stands around it ---- */
 
 static bool is_going(const struct object_meta *m)
@@ -91,21 +167,20 @@ static bool is_going(const struct object_meta *m)
 static struct workload_seen look_around(struct step *s, struct workloads *w,
                                         const struct kueue_workload *wl)
 {
-    struct object *lq = cache_get(w->lqs, s->ns, wl->spec->queue_name), *cq;
+    const struct kueue_local_queue *lq =
+        kept_view(&w->kept_lqs, cache_path(s->arena, s->ns, wl->spec->queue_name));
     struct workload_seen seen = {0};
 
     if (lq) {
-        const struct kueue_local_queue *q = object_view(lq, s->arena);
-        seen.has_lq = !is_going(q->metadata);
-        seen.lq_stop = q->spec->stop_policy;
-        seen.cq_name = q->spec->cluster_queue;
+        seen.has_lq = !is_going(lq->metadata);
+        seen.lq_stop = lq->spec->stop_policy;
+        seen.cq_name = lq->spec->cluster_queue;
     }
     if (wl->status && wl->status->admission)
         seen.cq_name = wl->status->admission->cluster_queue;
-    cq = seen.cq_name.len ? cache_get(w->cqs, S(""), seen.cq_name) : NULL;
+    seen.cq = kept_view(&w->kept_cqs, seen.cq_name);
     seen.equal_failed = queue_reason_text(queue_equal_failed(admit_engine(w->admit), s->key));
-    if (cq) {
-        seen.cq = object_view(cq, s->arena);
+    if (seen.cq) {
         seen.has_cq = !is_going(seen.cq->metadata);
         seen.cq_stop = seen.cq->spec->stop_policy;
         seen.is_cq_active = queue_is_active(admit_engine(w->admit), seen.cq_name);
@@ -222,8 +297,11 @@ static bool is_the_same(struct cache_event *e)
 
 static void lq_changed(void *ctx, struct cache_event *e)
 {
+    struct workloads *w = ctx;
+
+    keep(&w->kept_lqs, e);
     if (!is_the_same(e))
-        queue_all_of(ctx, object_path(e->now ? e->now : e->old));
+        queue_all_of(w, object_path(e->now ? e->now : e->old));
 }
 
 static void cq_changed(void *ctx, struct cache_event *e)
@@ -232,6 +310,7 @@ static void cq_changed(void *ctx, struct cache_event *e)
     scoped(arena_fini) struct arena a = arena_sized(16 << 10);
     struct str name = object_key(e->now ? e->now : e->old).name;
 
+    keep(&w->kept_cqs, e);
     if (is_the_same(e))
         return;
     cache_each(i, w->lqs)
@@ -265,5 +344,7 @@ struct workloads *workloads_new(struct control *c, struct admit *admit,
 
 void workloads_free(struct workloads *w)
 {
+    kept_fini(&w->kept_lqs);
+    kept_fini(&w->kept_cqs);
     free(w);
 }
