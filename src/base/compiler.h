@@ -11,6 +11,7 @@
 #define like_printf(f, a) __attribute__((format(printf, f, a)))
 #define no_return __attribute__((noreturn))
 #define unused __attribute__((unused))
+#define not_inline __attribute__((noinline))
 #define fallthrough __attribute__((fallthrough))
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)

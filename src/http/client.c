@@ -100,7 +100,8 @@ struct link *link_ref(struct link *l)
     return l;
 }
 
-void link_unref(struct link *l)
+/* Whoever uses it afterwards holds another reference, which the compiler cannot see. */
+not_inline void link_unref(struct link *l)
 {
     if (--l->refs)
         return;

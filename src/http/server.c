@@ -25,7 +25,8 @@ struct conn *conn_ref(struct conn *c)
     return c;
 }
 
-void conn_unref(struct conn *c)
+/* Whoever uses it afterwards holds another reference, which the compiler cannot see. */
+not_inline void conn_unref(struct conn *c)
 {
     if (--c->refs)
         return;

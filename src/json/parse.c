@@ -29,7 +29,12 @@ struct parser {
     struct json_member first_members[STACK_FIRST];
 };
 
-static bool value(struct parser *p, struct json *out, const struct frame *up);
+/* What a value is that could not be read; the error is told. Values go by value: a node that is
+ * written in parts and read back at once costs more than its text. */
+#define FAILED UINT8_MAX
+static const struct json failed = {.type = FAILED};
+
+static struct json value(struct parser *p, const struct frame *up);
 
 /* ---- errors ---- */
 
@@ -215,45 +220,40 @@ static inline void push_member(struct parser *p, struct str name, struct json v)
 }
 
 /* Strings are what most values are. */
-static inline bool next_value(struct parser *p, struct json *out, const struct frame *up)
+static inline struct json next_value(struct parser *p, const struct frame *up)
 {
     struct str s;
 
     if (!take(p, '"'))
-        return value(p, out, up);
-    if (!string(p, &s))
-        return false;
-    *out = json_of_str(s);
-    return true;
+        return value(p, up);
+    return string(p, &s) ? json_of_str(s) : failed;
 }
 
-static bool array(struct parser *p, struct json *out, const struct frame *up)
+static struct json array(struct parser *p, const struct frame *up)
 {
     struct frame here = {.up = up};
     size_t base = p->n_items;
-    struct json v;
 
     p->at++;
-    if (take(p, ']')) {
-        *out = (struct json){.type = JSON_ARRAY};
-        return true;
-    }
+    if (take(p, ']'))
+        return (struct json){.type = JSON_ARRAY};
     for (;; here.index++) {
-        if (!next_value(p, &v, &here))
-            return false;
+        struct json v = next_value(p, &here);
+        if (v.type == FAILED)
+            return failed;
         push_item(p, v);
         if (take(p, ','))
             continue;
         if (take(p, ']'))
             break;
-        return fail(p, "after array element");
+        fail(p, "after array element");
+        return failed;
     }
     size_t n = p->n_items - base;
     struct json *items = arena_raw(p->arena, n * sizeof(*items), _Alignof(struct json));
     memcpy(items, p->items + base, n * sizeof(*items));
     p->n_items = base;
-    *out = (struct json){.type = JSON_ARRAY, .len = (uint32_t)n, .items = items};
-    return true;
+    return (struct json){.type = JSON_ARRAY, .len = (uint32_t)n, .items = items};
 }
 
 /* The indexes of a large object's members by name. Kept on the heap while it is read. */
@@ -304,7 +304,6 @@ static void tell_duplicate(struct parser *p, const struct frame *f)
 static inline bool member(struct parser *p, struct frame *here, name_map *names, size_t base)
 {
     size_t known;
-    struct json v;
 
     if (!take(p, '"'))
         return fail(p, "looking for a member's name in double quotes");
@@ -315,7 +314,8 @@ static inline bool member(struct parser *p, struct frame *here, name_map *names,
     known = find_member(p, names, base, here->name);
     if (unlikely(known != STR_NONE))
         tell_duplicate(p, here);
-    if (!next_value(p, &v, here))
+    struct json v = next_value(p, here);
+    if (v.type == FAILED)
         return false;
     if (likely(known == STR_NONE))
         push_member(p, here->name, v);
@@ -324,95 +324,100 @@ static inline bool member(struct parser *p, struct frame *here, name_map *names,
     return true;
 }
 
-static bool object(struct parser *p, struct json *out, const struct frame *up)
+static struct json object(struct parser *p, const struct frame *up)
 {
     scoped(name_map_fini) name_map names = {0};
     struct frame here = {.up = up};
     size_t base = p->n_members;
 
     p->at++;
-    if (take(p, '}')) {
-        *out = (struct json){.type = JSON_OBJECT};
-        return true;
-    }
+    if (take(p, '}'))
+        return (struct json){.type = JSON_OBJECT};
     for (;;) {
         if (!member(p, &here, &names, base))
-            return false;
+            return failed;
         if (take(p, ','))
             continue;
         if (take(p, '}'))
             break;
-        return fail(p, "after object key:value pair");
+        fail(p, "after object key:value pair");
+        return failed;
     }
     size_t n = p->n_members - base;
     struct json_member *members =
         arena_raw(p->arena, n * sizeof(*members), _Alignof(struct json_member));
     memcpy(members, p->members + base, n * sizeof(*members));
     p->n_members = base;
-    *out = (struct json){.type = JSON_OBJECT, .len = (uint32_t)n, .members = members};
-    return true;
+    return (struct json){.type = JSON_OBJECT, .len = (uint32_t)n, .members = members};
 }
 
 /* ---- values ---- */
 
-static bool literal(struct parser *p, struct str word, struct json v, struct json *out)
+static struct json literal(struct parser *p, struct str word, struct json v)
 {
     for (size_t i = 0; i < word.len; i++, p->at++)
-        if (p->at >= p->end || *p->at != word.at[i])
-            return fail(p, "in a literal such as true, false or null");
-    *out = v;
-    return true;
+        if (p->at >= p->end || *p->at != word.at[i]) {
+            fail(p, "in a literal such as true, false or null");
+            return failed;
+        }
+    return v;
 }
 
-static bool number(struct parser *p, struct json *out)
+static struct json number(struct parser *p)
 {
     bool is_huge;
-    const char *after = json_number(p->at, p->end, out, &is_huge);
+    struct json v;
+    const char *after = json_number(p->at, p->end, &v, &is_huge);
 
-    if (!after)
-        return fail(p, "a number is not written so");
+    if (!after) {
+        fail(p, "a number is not written so");
+        return failed;
+    }
     if (is_huge) {
         err_set(p->err, ERR_SYNTAX, "number at offset %zu is out of range",
                 (size_t)(p->at - p->start));
-        return false;
+        return failed;
     }
     p->at = after;
-    return true;
+    return v;
 }
 
-static bool nested(struct parser *p, struct json *out, const struct frame *up)
+static struct json nested(struct parser *p, const struct frame *up)
 {
-    bool ok;
+    struct json v;
 
     if (++p->depth > JSON_MAX_DEPTH) {
         err_set(p->err, ERR_LIMIT, "JSON is nested deeper than the limit of %d",
                 JSON_MAX_DEPTH);
-        return false;
+        return failed;
     }
-    ok = *p->at == '{' ? object(p, out, up) : array(p, out, up);
+    v = *p->at == '{' ? object(p, up) : array(p, up);
     p->depth--;
-    return ok;
+    return v;
 }
 
-static bool value(struct parser *p, struct json *out, const struct frame *up)
+static struct json value(struct parser *p, const struct frame *up)
 {
-    if (!skip_space(p))
-        return fail(p, "");
+    if (!skip_space(p)) {
+        fail(p, "");
+        return failed;
+    }
     switch (*p->at) {
     case '{':
     case '[':
-        return nested(p, out, up);
+        return nested(p, up);
     case 't':
-        return literal(p, S("true"), json_of_bool(true), out);
+        return literal(p, S("true"), json_of_bool(true));
     case 'f':
-        return literal(p, S("false"), json_of_bool(false), out);
+        return literal(p, S("false"), json_of_bool(false));
     case 'n':
-        return literal(p, S("null"), json_of_null(), out);
+        return literal(p, S("null"), json_of_null());
     case '-':
     case '0' ... '9':
-        return number(p, out);
+        return number(p);
     default:
-        return fail(p, "looking for the beginning of a value");
+        fail(p, "looking for the beginning of a value");
+        return failed;
     }
 }
 
@@ -434,7 +439,8 @@ static const struct json *parse(struct arena *a, struct str *text, struct json_d
     p.items = p.first_items, p.members = p.first_members;
     p.n_items = p.n_members = 0;
     p.cap_items = p.cap_members = STACK_FIRST;
-    ok = next_value(&p, &v, NULL);
+    v = next_value(&p, NULL);
+    ok = v.type != FAILED;
     if (ok && skip_space(&p) && is_whole)
         ok = fail(&p, "after top-level value");
     if (p.items != p.first_items)

@@ -437,10 +437,10 @@ static void write_index(struct writer *w, const struct struct_type *s)
                "extern const struct schema_index index_%.*s;\n"
                "const struct schema_index index_%.*s = {.always = 0x%" PRIx64
                ", .defaulted = 0x%" PRIx64 ", .ruled = 0x%" PRIx64 ", .judged = 0x%" PRIx64
-               ", .mask = %zu,\n    .slots = (const uint16_t[]){",
+               ", .mask = %zu, .n_always = %d,\n    .slots = (const uint16_t[]){",
                STR_ARG(s->c_name), STR_ARG(s->c_name), fields_with(s, FLAG_ALWAYS), defaulted,
                ruled, fields_with(s, FLAG_ALWAYS | FLAG_REQUIRED | FLAG_NEEDED | FLAG_EXPECTED),
-               n_slots - 1);
+               n_slots - 1, __builtin_popcountll(fields_with(s, FLAG_ALWAYS)));
     for (size_t i = 0; i < n_slots; i++)
         buf_printf(w->out, "%s%zu", i ? ", " : "", slots[i]);
     buf_printf(w->out, "}};\n");

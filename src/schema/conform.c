@@ -195,13 +195,21 @@ static bool is_scalar_of(const struct schema *s, const struct json *v)
     }
 }
 
+static const struct json *zero_object(struct walk *w, const struct schema_field *f,
+                                      const struct field_path *parent)
+{
+    static const struct json none = {.type = JSON_OBJECT};
+    struct field_path child = field_child(parent, f->name);
+
+    return conform(w, f->type, &none, NULL, &child);
+}
+
 /* What Go's encoder writes for a value nobody gave. */
 static const struct json *zero_of(struct walk *w, const struct schema_field *f,
-                                  const struct field_path *p)
+                                  const struct field_path *parent)
 {
     static const struct json null = {.type = JSON_NULL}, no = {.type = JSON_BOOL},
                              zero = {.type = JSON_INT}, empty = {.type = JSON_STRING, .s = ""},
-                             none = {.type = JSON_OBJECT},
                              zero_text = {.type = JSON_STRING, .len = 1, .s = "0"};
 
     if (f->flags & FIELD_POINTER)
@@ -219,7 +227,7 @@ static const struct json *zero_of(struct walk *w, const struct schema_field *f,
     case SCHEMA_QUANTITY:
         return &zero_text;
     case SCHEMA_OBJECT:
-        return conform(w, f->type, &none, NULL, p);
+        return zero_object(w, f, parent);
     default:
         return &null;
     }
@@ -321,15 +329,14 @@ static const struct json *write_object(struct walk *w, const struct object_walk 
     struct json_member *members;
 
     if (s->index && !s->preserve_unknown)
-        most = (size_t)__builtin_popcountll(wanted);
+        most = MIN(most, o->v->len + s->index->n_always);
     members = arena_raw(w->a, size_mul(most, sizeof(*members)), _Alignof(struct json_member));
     schema_each_in (i, s, wanted) {
         const struct schema_field *f = &s->fields[i];
-        struct field_path child = field_child(o->p, f->name);
         bool is_given = o->is_given >> i & 1;
         if ((f->gate && !f->gate->on) || (!is_given && !is_missing(f)))
             continue;
-        const struct json *x = is_given ? o->given[i] : zero_of(w, f, &child);
+        const struct json *x = is_given ? o->given[i] : zero_of(w, f, o->p);
         if (!x)
             return NULL;
         if (is_left_out(f, x))

@@ -40,39 +40,70 @@ static const struct json *default_of(const struct walk *w, const struct schema *
     return s->def_native && !w->is_native ? NULL : s->def;
 }
 
+/* An object whose fields get defaults; `out` is its copy once one of them has changed. */
+struct filling {
+    struct walk *w;
+    const struct schema *s;
+    const struct json *v;
+    struct json_obj out;
+    bool has_changed;
+};
+
+static struct json_obj *copy_of(struct filling *fill)
+{
+    if (!fill->has_changed)
+        fill->out = obj_from(fill->w->a, fill->v);
+    fill->has_changed = true;
+    return &fill->out;
+}
+
+/* What the field becomes, of which `was` is given or NULL; was itself where nothing changes. */
+static const struct json *fill_field(struct filling *x, const struct schema_field *f,
+                                     const struct json *was, const struct json *known)
+{
+    const struct json *def = x->s->skip_defaults ? NULL : default_of(x->w, f->type), *now = was;
+
+    if (f->gate && !f->gate->on)
+        return was;
+    if (def && is_absent(x->w, f, was)) {
+        now = def;
+        x->w->n_added++;
+    }
+    if (now && (now->type == JSON_OBJECT || now->type == JSON_ARRAY))
+        now = fill(x->w, f->type, now, json_get(known, f->name));
+    return now;
+}
+
 static const struct json *fill_object(struct walk *w, const struct schema *s,
                                       const struct json *v, const struct json *known)
 {
-    struct json_obj out = {0};
-    bool has_changed = false;
+    struct filling x = {.w = w, .s = s};
+    uint64_t asked = s->index ? s->index->defaulted : UINT64_MAX;
 
     if (s->defaults && !s->skip_defaults && w->is_native)
         v = s->defaults(w->a, v);
-    uint64_t given = 0, asked = s->index ? s->index->defaulted : UINT64_MAX;
-    const struct json **values = schema_values(w->a, s, v, &given);
+    x.v = v;
+    for (uint32_t i = 0; i < v->len; i++) {
+        const struct json_member *m = &v->members[i];
+        const struct schema_field *f = schema_field_of(s, m);
+        size_t at = f ? (size_t)(f - s->fields) : 0;
+        if (!f || (at < SCHEMA_SET_FIELDS && !(asked >> at & 1)))
+            continue;
+        const struct json *now = fill_field(&x, f, &m->value, known);
+        if (now != &m->value)
+            copy_of(&x)->members.at[i].value = *now;
+        if (at < SCHEMA_SET_FIELDS)
+            asked &= ~(UINT64_C(1) << at);
+    }
     schema_each_in (i, s, asked) {
         const struct schema_field *f = &s->fields[i];
-        const struct json *was = values[i], *now = was;
-        if (f->gate && !f->gate->on)
+        if (i >= SCHEMA_SET_FIELDS && json_get(v, f->name))
             continue;
-        const struct json *def = s->skip_defaults ? NULL : default_of(w, f->type);
-        if (def && is_absent(w, f, was)) {
-            now = def;
-            w->n_added++;
-        }
-        if (now && (now->type == JSON_OBJECT || now->type == JSON_ARRAY))
-            now = fill(w, f->type, now, json_get(known, f->name));
-        if (now == was)
-            continue;
-        if (!has_changed)
-            out = obj_from(w->a, v);
-        has_changed = true;
-        if (was)
-            obj_set(&out, f->name, *now);
-        else
-            obj_add(&out, f->name, *now);
+        const struct json *now = fill_field(&x, f, NULL, known);
+        if (now)
+            obj_add(copy_of(&x), f->name, *now);
     }
-    return has_changed ? json_new(w->a, obj_done(&out)) : v;
+    return x.has_changed ? json_new(w->a, obj_done(&x.out)) : v;
 }
 
 static const struct json *fill_list(struct walk *w, const struct schema *s,

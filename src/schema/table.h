@@ -204,6 +204,7 @@ struct schema_index {
     uint64_t judged;       /* where it is absent that may be wrong, or be judged as empty */
     uint64_t ruled;        /* a value may be wrong otherwise than by its type */
     uint32_t mask;         /* slots - 1; at least every second one is empty */
+    uint16_t n_always;     /* how many are in that set */
     const uint16_t *slots; /* 1 + a field, from its str_sketch() on; 0: none further */
 };
 

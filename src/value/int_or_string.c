@@ -40,8 +40,8 @@ static int64_t whole(double n)
 int int_or_string_scaled(struct int_or_string v, int64_t total, bool is_up, int64_t *out,
                          struct err *err)
 {
-    int64_t n;
-    bool is_percent;
+    int64_t n = 0;
+    bool is_percent = false;
 
     if (int_or_string_value(v, &n, &is_percent, err) < 0)
         return -1;

@@ -461,8 +461,9 @@ static const struct {
 
 struct name_faults name_check(enum name_rule rule, struct str value)
 {
-    struct name_faults f = {0};
+    struct name_faults f;
 
+    f.n = 0; /* mostly there are none, and nobody looks at the rest */
     rules[rule].check(value, &f);
     return f;
 }

@@ -216,6 +216,11 @@ static bool parse_usual(struct str text, struct quantity *out)
 
 #define CANONICAL_DIGITS 6 /* with any suffix that is asked for they stay in 64 bits */
 
+/* The suffixes of what is asked for, all in 64 bits. */
+static const bool has_decimal[128] = {
+    ['m'] = true, ['k'] = true, ['M'] = true, ['G'] = true, ['T'] = true};
+static const bool has_binary[128] = {['K'] = true, ['M'] = true, ['G'] = true, ['T'] = true};
+
 bool quantity_is_canonical(struct str text)
 {
     size_t n = 0;
@@ -227,10 +232,12 @@ bool quantity_is_canonical(struct str text)
         return false;
     if (n == text.len)
         return v % 1000 != 0;
+    unsigned char c = (unsigned char)text.at[n];
+    if (c >= countof(has_decimal))
+        return false;
     if (n + 1 == text.len)
-        return v % 1000 != 0 && memchr("mkMGT", text.at[n], 5);
-    return n + 2 == text.len && text.at[n + 1] == 'i' && v % 1024 != 0 &&
-           memchr("KMGT", text.at[n], 4);
+        return has_decimal[c] && v % 1000 != 0;
+    return n + 2 == text.len && text.at[n + 1] == 'i' && has_binary[c] && v % 1024 != 0;
 }
 
 static struct quantity of_big(struct arena *a, struct decimal d, enum quantity_format format)
