@@ -37,7 +37,8 @@ struct listener {
 };
 
 struct admit {
-    struct control *control;
+    struct io *io;
+    struct control *control; /* freed before this */
     struct controller *controller;
     struct cache *caches[countof(fed)];
     struct feed feeds[countof(fed)];
@@ -53,6 +54,7 @@ struct admit {
     VEC(struct listener) listeners;
     struct list writes; /* under way */
     bool has_started;
+    bool is_waking; /* the cycle is about to be queued */
     VEC(struct object *)
     to_feed; /* Workloads of the start; from n_fed on each holds a reference */
     size_t n_fed;
@@ -64,12 +66,25 @@ enum { FED_WORKLOAD = countof(fed) - 1, FED_LQ = FED_WORKLOAD - 1, FED_CQ = FED_
 
 static struct instant now_of(struct admit *ad)
 {
-    return io_now(control_io(ad->control));
+    return io_now(ad->io);
 }
 
+static void run_cycle(void *ctx)
+{
+    struct admit *ad = ctx;
+
+    ad->is_waking = false;
+    controller_queue(ad->controller, S("cycle"));
+}
+
+/* A cycle judges the heads of all queues of a tree anew: it waits for what else is on its way,
+ * if only a little. */
 static void wake_cycle(struct admit *ad)
 {
-    controller_queue(ad->controller, S("cycle"));
+    if (ad->is_waking)
+        return;
+    ad->is_waking = true;
+    io_rest(ad->io, run_cycle, ad);
 }
 
 static void put(struct admit *ad, struct arena *a, const struct json *tree)
@@ -582,6 +597,7 @@ struct admit *admit_new(struct control *c, const struct queue_config *config)
 {
     struct admit *ad = mem_zero(1, sizeof(*ad));
 
+    ad->io = control_io(c);
     ad->control = c;
     list_init(&ad->writes);
     ad->config = *config;
@@ -614,6 +630,7 @@ void admit_free(struct admit *ad)
 {
     if (!ad)
         return;
+    io_later_cancel(ad->io, run_cycle, ad);
     list_each (p, &ad->writes)
         write_free(list_item(p, struct write, in_writes));
     for (size_t i = ad->n_fed; i < ad->to_feed.len; i++)
