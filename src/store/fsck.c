@@ -73,7 +73,6 @@ struct fsck {
     void *ctx;
     int n;
     struct arena arena; /* of one row */
-    uint64_t revision;
 };
 
 static void tell(struct fsck *f, struct str sentence)
@@ -103,21 +102,19 @@ static void check_row(struct fsck *f, sqlite3_stmt *row)
                        (size_t)sqlite3_column_bytes(row, 1)};
     struct str uid = {(const char *)sqlite3_column_text(row, 2),
                       (size_t)sqlite3_column_bytes(row, 2)};
-    struct str kind = {(const char *)sqlite3_column_text(row, 5),
-                       (size_t)sqlite3_column_bytes(row, 5)};
-    struct str value = {sqlite3_column_blob(row, 6), (size_t)sqlite3_column_bytes(row, 6)};
+    struct str kind = {(const char *)sqlite3_column_text(row, 4),
+                       (size_t)sqlite3_column_bytes(row, 4)};
+    struct str value = {sqlite3_column_blob(row, 5), (size_t)sqlite3_column_bytes(row, 5)};
     struct err err = {0};
 
     struct str who = str_printf(a, "%.*s '%.*s'", STR_ARG(kind), STR_ARG(path));
-    if (sqlite3_column_type(row, 5) == SQLITE_NULL)
+    if (sqlite3_column_type(row, 4) == SQLITE_NULL)
         tell(f, str_printf(a, "%.*s: its kind is not known to the store", STR_ARG(who)));
-    if (sqlite3_column_type(row, 6) == SQLITE_NULL) {
+    if (sqlite3_column_type(row, 5) == SQLITE_NULL) {
         tell(f, str_printf(a, "%.*s: its value is missing", STR_ARG(who)));
         return;
     }
-    if ((uint64_t)sqlite3_column_int64(row, 3) > f->revision)
-        tell(f, str_printf(a, "%.*s: its revision is newer than the store's", STR_ARG(who)));
-    uint64_t sum = (uint64_t)sqlite3_column_int64(row, 4);
+    uint64_t sum = (uint64_t)sqlite3_column_int64(row, 3);
     if (sum != str_sum(value) && sum != str_digest(value)) /* of format 2, or 1 */
         tell(f, str_printf(a, "%.*s: its value does not fit its digest", STR_ARG(who)));
     const struct json *tree = json_parse(a, value, NULL, &err);
@@ -136,10 +133,9 @@ static void check_row(struct fsck *f, sqlite3_stmt *row)
 
 static int check_rows(struct fsck *f, struct err *err)
 {
-    static const char ROWS[] =
-        "SELECT head.id, path, uid, rev, digest, kind.name, value FROM head"
-        " LEFT JOIN kind ON kind.id = head.kind"
-        " LEFT JOIN body ON body.id = head.id ORDER BY head.id";
+    static const char ROWS[] = "SELECT head.id, path, uid, digest, kind.name, value FROM head"
+                               " LEFT JOIN kind ON kind.id = head.kind"
+                               " LEFT JOIN body ON body.id = head.id ORDER BY head.id";
     sqlite3_stmt *stmt = sqlite_prepare(f->db, ROWS, err);
     int rc;
 
@@ -167,16 +163,6 @@ static int check_none(struct fsck *f, const char *sql, const char *what, struct 
     return 0;
 }
 
-static int64_t newest(sqlite3 *db)
-{
-    sqlite3_stmt *stmt =
-        sqlite_prepare(db, "SELECT value FROM meta WHERE name='revision'", NULL);
-    int64_t v = stmt && sqlite3_step(stmt) == SQLITE_ROW ? sqlite3_column_int64(stmt, 0) : 0;
-
-    sqlite3_finalize(stmt);
-    return v;
-}
-
 int store_fsck(const char *dir, store_problem_fn *problem, void *ctx, struct err *err)
 {
     struct fsck f = {.problem = problem, .ctx = ctx};
@@ -184,7 +170,6 @@ int store_fsck(const char *dir, store_problem_fn *problem, void *ctx, struct err
     f.db = open_existing(dir, err);
     if (!f.db)
         return -1;
-    f.revision = (uint64_t)newest(f.db);
     check_file(&f, err);
     int rc = check_rows(&f, err);
     if (rc == 0)

@@ -1,6 +1,6 @@
 /* sqlite_priv.h - the file of the SQLite backend, as loop, writer and tools see it
  *
- *     meta  name → value         format, revision (of the newest commit)
+ *     meta  name → value         format, revision (of the newest removal that ended a commit)
  *     kind  id → name            "batch/v1/Job"
  *     head  id → kind, path, uid, rev, digest      the narrow part: read whole at start
  *     body  id → value                             read by row when asked for

@@ -97,21 +97,30 @@ static int write_row(struct writer *w, const struct write *row, struct err *err)
     return run(w, w->put_head, err) < 0 ? -1 : run(w, w->put_body, err);
 }
 
+/* The newest revision is that of a row; where a removal was the last, the store must be told.
+ */
+static int write_revision(struct writer *w, const struct write *last, struct err *err)
+{
+    if (!last->is_delete)
+        return 0;
+    sqlite3_bind_int64(w->put_revision, 1, (int64_t)last->revision);
+    return run(w, w->put_revision, err);
+}
+
 static int commit_batch(struct writer *w, struct write *first, struct err *err)
 {
-    uint64_t newest = 0;
+    struct write *last = first;
 
     if (run(w, w->begin, err) < 0)
         return -1;
     for (struct write *row = first; row; row = row->next) {
         if (write_row(w, row, err) < 0)
             goto undo;
-        newest = row->revision;
-        row->ends_commit = !row->next;
+        last = row;
     }
-    sqlite3_bind_int64(w->put_revision, 1, (int64_t)newest);
-    if (run(w, w->put_revision, err) < 0 || run(w, w->commit, err) < 0)
+    if (write_revision(w, last, err) < 0 || run(w, w->commit, err) < 0)
         goto undo;
+    last->ends_commit = true;
     return 0;
 undo:
     if (!sqlite3_get_autocommit(w->db))
@@ -200,8 +209,8 @@ void writer_send(struct writer *w, struct write *first)
         fifo_add(&w->in, first);
         first = next;
     }
-    pthread_cond_signal(&w->more);
     pthread_mutex_unlock(&w->lock);
+    pthread_cond_signal(&w->more); /* it wakes to a lock that is free */
 }
 
 struct write *writer_take(struct writer *w, struct write **failed, struct err *err)

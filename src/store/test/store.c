@@ -220,6 +220,8 @@ TEST(what_outlives_us)
         {"objects and their revisions",                         "+a 0 +n/b 0 . ! ?",        "1 2 [a:1 n/b:2]"   },
         {"a removal stays one, its revision is not used again", "+a 0 . -a 1 . ! ? +b 0 .",
          "1 2 [] 3"                                                                                             },
+        {"a removal before others, and of the last of them",
+         "+a 0 . -a 1 +b 0 . -b 3 . ! ? +c 0 .",                                            "1 2 3 4 [] 5"      },
         {"one may follow what was there",                       "+a 0 . ! +a 1 . ! ?",      "1 2 [a:2]"         },
         {"old revisions are gone",                              "+a 0 +b 0 . ! ?1 ?2",      "1 2 GONE [a:1 b:2]"},
         {"what was queued is written",                          "+a 0 ! ?",                 "CANCELED [a:1]"    },
