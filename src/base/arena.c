@@ -66,6 +66,11 @@ struct arena arena_sized(size_t size)
     return (struct arena){.next_size = size};
 }
 
+struct arena arena_over(void *memory, size_t size)
+{
+    return (struct arena){.at = memory, .end = (char *)memory + size};
+}
+
 static void free_blocks(struct arena_block *from, const struct arena_block *to)
 {
     while (from != to) {

@@ -119,7 +119,8 @@ void box_add(struct keeper *k, const struct runtime_spec *spec)
     b->st.started = keeper_now();
     copy_spec(b, spec);
     logfile_init(&b->log, spec->log_path, spec->log_max, spec->log_files);
-    cgroup_make(&k->host, b->id, &spec->limits, &b->cgroup);
+    if (!spare_take(k, b))
+        cgroup_make(&k->host, b->id, &spec->limits, &b->cgroup);
     list_add(&k->starting, &b->starting);
     journal_box(k, b);
 }
@@ -131,6 +132,12 @@ static uint32_t take_slot(struct keeper *k)
     return k->n_slots++;
 }
 
+void box_take_pipe(struct keeper *k, struct box *b, int i, int fd)
+{
+    b->pipes[i].log.fd = fd;
+    keeper_watch(k, fd, &b->pipes[i].watched);
+}
+
 /* The writing end for the child; ours is watched. Without a pipe its output is dropped. */
 static int open_pipe(struct keeper *k, struct box *b, int i)
 {
@@ -138,31 +145,39 @@ static int open_pipe(struct keeper *k, struct box *b, int i)
 
     if (!b->log.path)
         return k->env.null_fd;
-    if (pipe2(ends, O_CLOEXEC) < 0) {
+    if (keeper_pipe(ends) < 0) {
         log_error("no pipe for a container's output", "id=%s error='%s'", b->id,
                   strerror(errno));
         return k->env.null_fd;
     }
-    fcntl(ends[0], F_SETFL, O_NONBLOCK);
-    b->pipes[i].log.fd = ends[0];
-    keeper_watch(k, ends[0], &b->pipes[i].watched);
+    box_take_pipe(k, b, i, ends[0]);
     return ends[1];
+}
+
+static int start_anew(struct keeper *k, struct box *b)
+{
+    int out = open_pipe(k, b, 0), err = open_pipe(k, b, 1);
+    int pid = spawn(&k->env, &b->spec, &b->cgroup, out, err, &k->slots[b->slot]);
+    int why = errno;
+
+    if (out != k->env.null_fd)
+        close(out);
+    if (err != k->env.null_fd)
+        close(err);
+    errno = why;
+    return pid;
 }
 
 static void finish(struct keeper *k, struct box *b);
 
 static void start_box(struct keeper *k, struct box *b)
 {
-    int out = open_pipe(k, b, 0), err = open_pipe(k, b, 1);
-
     b->slot = take_slot(k);
     b->st.started = keeper_now();
-    int pid = spawn(&k->env, &b->spec, &b->cgroup, out, err, &k->slots[b->slot]);
+    int pid = spare_start(k, b);
+    if (pid < 0)
+        pid = start_anew(k, b);
     int why = errno;
-    if (out != k->env.null_fd)
-        close(out);
-    if (err != k->env.null_fd)
-        close(err);
     cgroup_started(&b->cgroup);
     if (pid < 0) {
         b->st.finished = b->st.started;
@@ -334,7 +349,8 @@ void box_reap(struct keeper *k)
         struct box **b = map_get(&k->by_pid, str_of((char *)&pid, sizeof(pid)));
         if (b)
             process_ended(k, *b, &info);
-        /* else an orphan of a container, which we adopted */
+        else
+            spare_ended(k, pid); /* or an orphan of a container, which we adopted */
     }
 }
 

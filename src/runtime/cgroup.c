@@ -257,13 +257,13 @@ static void say_condition(struct cgroup_host *h)
         h->condition[0] = 0;
 }
 
-void cgroup_host_find(struct cgroup_host *h, const char *name)
+void cgroup_host_find(struct cgroup_host *h, const char *name, int64_t era)
 {
     static char mounts_text[65536], own_text[8192];
     struct str mounts = read_file("/proc/self", "mounts", mounts_text, sizeof(mounts_text));
     struct str own = read_file("/proc/self", "cgroup", own_text, sizeof(own_text));
 
-    *h = (struct cgroup_host){0};
+    *h = (struct cgroup_host){.era = era};
     find_unified(h, mounts, own, name);
     h->can_cpu = h->unified_cpu || find_v1(h, TREE_CPU, "cpu", mounts, own, name);
     h->can_memory = h->unified_memory || find_v1(h, TREE_MEMORY, "memory", mounts, own, name);
@@ -297,8 +297,14 @@ void cgroup_host_leave(struct cgroup_host *h)
 /* ---- one container ---- */
 
 static bool path_of(const struct cgroup_host *h, int tree, const char *id,
-                    char out[CGROUP_PATH_MAX])
+                    const struct cgroup *c, char out[CGROUP_PATH_MAX])
 {
+    char ready[48];
+
+    if (c->number) {
+        snprintf(ready, sizeof(ready), "ready-%" PRIx64 "-%" PRIu32, h->era, c->number);
+        id = ready;
+    }
     return h->base[tree][0] && join(out, h->base[tree], id) == 0;
 }
 
@@ -362,33 +368,86 @@ static bool is_wanted(int tree, const struct runtime_limits *l)
     }
 }
 
+/* One directory; false where it cannot be. An old one is taken over. */
+static bool make_tree(int tree, const char *dir, struct cgroup *c)
+{
+    if (mkdir(dir, 0755) < 0 && errno != EEXIST) {
+        log_warn("control group not made", "dir='%s' error='%s'", dir, strerror(errno));
+        return false;
+    }
+    c->made |= (uint8_t)(1 << tree);
+    if (tree == TREE_UNIFIED) {
+        c->fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        return true;
+    }
+    /* `tasks`, not cgroup.procs: a thread that moves itself alone waits for nobody, where a
+     * whole process waits some 10 ms for all processors. */
+    char tasks[CGROUP_PATH_MAX];
+    if (join(tasks, dir, "tasks") == 0)
+        c->tasks[tree] = open(tasks, O_WRONLY | O_CLOEXEC);
+    return true;
+}
+
+static void set_limits(const struct cgroup_host *h, int tree, const char *dir,
+                       const struct runtime_limits *l)
+{
+    if (tree == TREE_UNIFIED)
+        set_unified(h, dir, l);
+    else
+        set_v1(tree, dir, l);
+}
+
+static void clear(struct cgroup *c)
+{
+    *c = (struct cgroup){.fd = -1};
+    for (int t = 0; t < N_TREES; t++)
+        c->tasks[t] = -1;
+}
+
 void cgroup_make(const struct cgroup_host *h, const char *id, const struct runtime_limits *l,
-                 struct cgroup *out)
+                 struct cgroup *c)
 {
     char dir[CGROUP_PATH_MAX];
 
-    *out = (struct cgroup){.fd = -1};
+    clear(c);
+    for (int t = 0; t < N_TREES; t++)
+        if (is_wanted(t, l) && path_of(h, t, id, c, dir) && make_tree(t, dir, c))
+            set_limits(h, t, dir, l);
+}
+
+/* Weights are what a container of a pod has; a memory group is dear where nobody needs it. */
+static const struct runtime_limits usual = {.cpu_weight_millis = 1};
+
+bool cgroup_make_ready(struct cgroup_host *h, struct cgroup *c)
+{
+    char dir[CGROUP_PATH_MAX];
+    bool is_good = true;
+
+    clear(c);
+    c->number = ++h->n_ready;
+    for (int t = 0; t < N_TREES; t++)
+        if (is_wanted(t, &usual) && path_of(h, t, "", c, dir))
+            is_good = make_tree(t, dir, c) && is_good;
+    return is_good;
+}
+
+bool cgroup_take_ready(const struct cgroup_host *h, const struct runtime_limits *l,
+                       struct cgroup *c)
+{
+    char dir[CGROUP_PATH_MAX];
+
+    for (int t = 0; t < N_TREES; t++)
+        if (is_wanted(t, l) && h->base[t][0] && !(c->made & (1 << t)))
+            return false;
     for (int t = 0; t < N_TREES; t++) {
-        out->tasks[t] = -1;
-        if (!is_wanted(t, l) || !path_of(h, t, id, dir))
-            continue;
-        if (mkdir(dir, 0755) < 0 && errno != EEXIST) {
-            log_warn("control group not made", "dir='%s' error='%s'", dir, strerror(errno));
-            continue;
-        }
-        out->made |= (uint8_t)(1 << t);
-        if (t == TREE_UNIFIED) {
-            set_unified(h, dir, l);
-            out->fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        } else {
-            set_v1(t, dir, l);
-            /* `tasks`, not cgroup.procs: a thread that moves itself alone waits for nobody,
-             * where a whole process waits some 10 ms for all processors. */
-            char tasks[CGROUP_PATH_MAX];
-            if (join(tasks, dir, "tasks") == 0)
-                out->tasks[t] = open(tasks, O_WRONLY | O_CLOEXEC);
+        if (is_wanted(t, l) && path_of(h, t, "", c, dir)) {
+            set_limits(h, t, dir, l);
+        } else if (c->tasks[t] >= 0) {
+            close(c->tasks[t]);
+            c->tasks[t] = -1;
         }
     }
+    return true;
 }
 
 void cgroup_started(struct cgroup *c)
@@ -428,7 +487,7 @@ void cgroup_kill(const struct cgroup_host *h, const char *id, const struct cgrou
     char dir[CGROUP_PATH_MAX];
 
     for (size_t i = 0; i < countof(order); i++) {
-        if ((c->made & (1 << order[i])) && path_of(h, (int)order[i], id, dir)) {
+        if ((c->made & (1 << order[i])) && path_of(h, (int)order[i], id, c, dir)) {
             kill_dir(dir);
             return; /* every tree holds the same processes */
         }
@@ -439,9 +498,9 @@ int64_t cgroup_oom_kills(const struct cgroup_host *h, const char *id, const stru
 {
     char dir[CGROUP_PATH_MAX], text[1024];
 
-    if ((c->made & (1 << TREE_MEMORY)) && path_of(h, TREE_MEMORY, id, dir))
+    if ((c->made & (1 << TREE_MEMORY)) && path_of(h, TREE_MEMORY, id, c, dir))
         return keyed(read_file(dir, "memory.oom_control", text, sizeof(text)), S("oom_kill"));
-    if (h->unified_memory && path_of(h, TREE_UNIFIED, id, dir))
+    if (h->unified_memory && path_of(h, TREE_UNIFIED, id, c, dir))
         return keyed(read_file(dir, "memory.events", text, sizeof(text)), S("oom_kill"));
     return 0;
 }
@@ -451,7 +510,7 @@ bool cgroup_remove(const struct cgroup_host *h, const char *id, struct cgroup *c
     char dir[CGROUP_PATH_MAX];
 
     for (int t = 0; t < N_TREES; t++) {
-        if (!(c->made & (1 << t)) || !path_of(h, t, id, dir))
+        if (!(c->made & (1 << t)) || !path_of(h, t, id, c, dir))
             continue;
         if (rmdir(dir) == 0 || errno == ENOENT)
             c->made &= (uint8_t) ~(1 << t);
@@ -465,7 +524,7 @@ void cgroup_dirs(const struct cgroup_host *h, const char *id, const struct cgrou
     char dir[CGROUP_PATH_MAX];
 
     for (int t = 0; t < N_TREES; t++)
-        if ((c->made & (1 << t)) && path_of(h, t, id, dir))
+        if ((c->made & (1 << t)) && path_of(h, t, id, c, dir))
             buf_printf(out, "%s\n", dir);
 }
 

@@ -2,7 +2,8 @@
  *
  * A machine may mount the controllers on v1 trees, on the v2 tree, or split them (hybrid: v1
  * limits and one v2 tree that can only kill and tell whether anybody lives). One container is
- * one directory of the same name in each tree that it needs.
+ * one directory of the same name in each tree that it needs: its id, or a number of groups that
+ * were ready before it came.
  */
 #pragma once
 
@@ -27,10 +28,12 @@ struct cgroup_host {
     bool unified_cpu, unified_memory, unified_pids; /* limits work on v2 */
     bool can_cpu, can_memory, can_pids, can_kill;
     char condition[ERR_TEXT_MAX]; /* what does not work and the way out, or "" */
+    int64_t era;                  /* in the names of ready groups: no keeper has another's */
+    uint32_t n_ready;             /* made so far */
 };
 
-/* `name` is our directory's. */
-void cgroup_host_find(struct cgroup_host *h, const char *name);
+/* `name` is our directory's, `era` a number that no earlier keeper of it had. */
+void cgroup_host_find(struct cgroup_host *h, const char *name, int64_t era);
 /* Removes what an earlier keeper left empty. */
 void cgroup_host_sweep(const struct cgroup_host *h);
 /* Removes our (empty) directories. */
@@ -39,6 +42,7 @@ void cgroup_host_leave(struct cgroup_host *h);
 /* One container's groups. */
 struct cgroup {
     uint8_t made;       /* a bit a tree */
+    uint32_t number;    /* of those that were made ready; 0: named by the container */
     int fd;             /* of the v2 directory, for CLONE_INTO_CGROUP; -1 */
     int tasks[N_TREES]; /* `tasks` of the v1 trees, for the child to enter; -1 */
 };
@@ -46,6 +50,13 @@ struct cgroup {
 /* Makes what the limits need. What cannot be made is left out and logged. */
 void cgroup_make(const struct cgroup_host *h, const char *id, const struct runtime_limits *l,
                  struct cgroup *out);
+/* Makes groups for a container that is still to come: those that nearly all need. False where
+ * they cannot be made. */
+bool cgroup_make_ready(struct cgroup_host *h, struct cgroup *out);
+/* May these be a container's of such limits? Then they get them, and `tasks` stays only of the
+ * trees that it needs. False: nothing was done. */
+bool cgroup_take_ready(const struct cgroup_host *h, const struct runtime_limits *l,
+                       struct cgroup *c);
 /* Closes the descriptors, when the child has been started. */
 void cgroup_started(struct cgroup *c);
 /* SIGKILL to everything inside. */

@@ -60,6 +60,14 @@ int keeper_watch(struct keeper *k, int fd, struct watched *w)
     return epoll_ctl(k->epoll, EPOLL_CTL_ADD, fd, &e);
 }
 
+int keeper_pipe(int ends[2])
+{
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -1;
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    return 0;
+}
+
 bool keeper_is_asked(int argc, char **argv)
 {
     return argc == 3 && strcmp(argv[1], "keeper") == 0;
@@ -169,7 +177,7 @@ static int start(struct keeper *k, const char *data_dir, struct err *err)
     /* The directory's identity names our groups: the same for every keeper of it. */
     snprintf(name, sizeof(name), "berth-%" PRIx64 "-%" PRIx64, (uint64_t)st.st_dev,
              (uint64_t)st.st_ino);
-    cgroup_host_find(&k->host, name);
+    cgroup_host_find(&k->host, name, keeper_now().ns);
     if (journal_open(&k->journal, k->dir, box_replay, k, err) < 0)
         return -1;
     box_settle_lost(k);
@@ -248,7 +256,12 @@ static void loop(struct keeper *k)
             wait = KEEPER_FIRST_CALL_S * 1000;
         if (is_done(k, started))
             break;
+        bool wants = spare_is_wanted(k);
+        if (wants && (wait < 0 || wait > KEEPER_SPARE_MS))
+            wait = KEEPER_SPARE_MS;
         int n = epoll_wait(k->epoll, events, MAX_EVENTS, wait);
+        if (wants && n == 0)
+            spare_make(k);
         /* Pipes first, signals last: a freed box has no event left in this round. */
         for (int pass = 0; pass < 2; pass++)
             for (int i = 0; i < n; i++)
@@ -268,6 +281,7 @@ int keeper_main(int argc, char **argv)
     list_init(&k.starting);
     list_init(&k.timed);
     list_init(&k.conns);
+    k.wants_spare = true;
     if (start(&k, argv[2], &err) < 0) {
         log_error("keeper cannot start", "error='%s'", err.text);
         say_ready(err.code == ERR_EXISTS ? 'x' : '-');
@@ -275,6 +289,7 @@ int keeper_main(int argc, char **argv)
     }
     say_ready('+');
     loop(&k);
+    spare_drop(&k);
     unlink("socket");
     journal_close(&k.journal);
     cgroup_host_leave(&k.host);

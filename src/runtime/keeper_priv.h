@@ -1,6 +1,7 @@
 /* keeper_priv.h - the keeper's state, shared by its files
  *
- * keeper.c is the loop and the start; box.c is one container's life; keeper_conn.c is who asks.
+ * keeper.c is the loop and the start; box.c is one container's life; spare.c is what waits for
+ * the next one; keeper_conn.c is who asks.
  */
 #pragma once
 
@@ -15,6 +16,7 @@
 #define KEEPER_FIRST_CALL_S 30  /* without anybody connecting, it ends */
 #define BOX_LINGER_NS SECOND_NS /* how long an open pipe may outlast its process */
 #define BOX_REMOVE_NS (SECOND_NS / 20)
+#define KEEPER_SPARE_MS 2                    /* of rest before a spare process is made */
 #define KEEPER_MAX_UNSENT ((size_t)32 << 20) /* to one berth that does not read */
 
 enum watch_type { WATCH_LISTEN, WATCH_SIGNALS, WATCH_CONN, WATCH_PIPE };
@@ -30,6 +32,13 @@ struct box_pipe {
     struct logpipe log;
 };
 
+/* A process that waits for its container. */
+struct spare {
+    struct spawn_ahead process;
+    struct cgroup cgroup;
+    int pipes[2]; /* reading ends of its output */
+};
+
 /* One container. */
 struct box {
     struct list link;     /* in keeper.boxes */
@@ -41,6 +50,7 @@ struct box {
     struct runtime_spec spec;
     const char *id; /* terminated */
     struct cgroup cgroup;
+    struct spare *spare; /* that it will be, between box_add() and its birth; or NULL */
     struct logfile log;
     struct box_pipe pipes[2];
     uint32_t slot;
@@ -74,6 +84,8 @@ struct keeper {
     struct spawn_slot *slots; /* shared with children */
     VEC(uint32_t) free_slots;
     uint32_t n_slots;
+    struct spare *spare; /* or NULL */
+    bool wants_spare;    /* a container came since the last was made */
     bool is_ending;
     bool had_conn;
 };
@@ -81,6 +93,7 @@ struct keeper {
 int64_t keeper_clock(void);      /* monotonic */
 struct instant keeper_now(void); /* wall */
 int keeper_watch(struct keeper *k, int fd, struct watched *w);
+int keeper_pipe(int ends[2]); /* the reading end does not wait; 0, or -1 with errno */
 
 /* ---- box.c ---- */
 
@@ -96,10 +109,26 @@ void box_pipe_ready(struct keeper *k, struct box_pipe *p);
 void box_stop(struct keeper *k, struct box *b, int64_t grace_ms);
 void box_forget(struct keeper *k, struct box *b);
 void box_kill_all(struct keeper *k);
+/* The reading end is watched as the box's output (0) or errors (1). */
+void box_take_pipe(struct keeper *k, struct box *b, int i, int fd);
 /* Handles what is due; milliseconds until the next deadline, or -1. */
 int box_deadlines(struct keeper *k);
 /* Writes the journal anew where it has grown. */
 void box_compact(struct keeper *k);
+
+/* ---- spare.c ---- */
+
+bool spare_is_wanted(const struct keeper *k);
+/* Makes one; where that fails there is none. */
+void spare_make(struct keeper *k);
+/* Gives it and its control groups to a box, with the limits of its spec. False where there is
+ * none that fits. */
+bool spare_take(struct keeper *k, struct box *b);
+/* It becomes the box's process: its pid; or -1 where the box has none, or it is dead. */
+int spare_start(struct keeper *k, struct box *b);
+/* A child has been waited for: was it that one? */
+void spare_ended(struct keeper *k, int pid);
+void spare_drop(struct keeper *k);
 
 /* ---- keeper_conn.c ---- */
 

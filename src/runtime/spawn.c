@@ -1,5 +1,9 @@
 /* spawn.c - clone3 into the control group, then what stands between it and the program
  *
+ *     spawn():       clone ──▶ settle_in ──────────────────────────────▶ become ──▶ the program
+ *     spawn_ahead(): clone ──▶ settle_in ──▶ waits for spawn_let_go() ──▶ become ──▶ the
+ * program
+ *
  * No pidfd is kept: the keeper is the parent, so a pid stays the child's until the keeper
  * itself has waited for it.
  */
@@ -11,6 +15,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/fsuid.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -21,12 +26,12 @@
 
 const int spawn_ignored[SPAWN_N_IGNORED] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGXFSZ, SIGTSTP};
 
-/* What the child reads: C strings, made before the clone. */
+/* What the child reads: all of it, C strings too, is in memory that was made before the clone
+ * or is shared with the child. */
 struct child {
     const struct spawn_env *env;
-    const struct runtime_spec *spec;
-    const struct cgroup *cg;
-    int out, err;
+    struct runtime_spec spec; /* argv, env and the texts of mounts stand below */
+    int tasks[N_TREES];       /* to enter; -1 */
     struct spawn_slot *slot;
     char **argv, **envp;
     const char *path; /* PATH of the environment */
@@ -45,7 +50,7 @@ static no_return void stop(const struct child *c, enum spawn_stage stage, size_t
 static void enter_groups(const struct child *c)
 {
     for (int t = 0; t < N_TREES; t++)
-        if (c->cg->tasks[t] >= 0 && write(c->cg->tasks[t], "0", 1) < 0)
+        if (c->tasks[t] >= 0 && write(c->tasks[t], "0", 1) < 0)
             stop(c, SPAWN_CGROUP, (size_t)t);
 }
 
@@ -64,9 +69,9 @@ static void set_oom_score(const struct child *c)
 {
     char text[16];
 
-    if (!c->spec->oom_score && !c->env->reset_oom_score)
+    if (!c->spec.oom_score && !c->env->reset_oom_score)
         return;
-    int n = snprintf(text, sizeof(text), "%d", (int)c->spec->oom_score);
+    int n = snprintf(text, sizeof(text), "%d", (int)c->spec.oom_score);
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (fd >= 0 && write(fd, text, (size_t)n) < 0 && c->env->reset_oom_score)
         n = (int)write(fd, "0", 1); /* lowering it needs a right; never keep the keeper's */
@@ -107,7 +112,7 @@ static void mount_one(const struct child *c, size_t i)
     }
     if (target < 0)
         stop(c, SPAWN_MOUNT_TARGET, i);
-    if (c->spec->mounts[i].read_only)
+    if (c->spec.mounts[i].read_only)
         attr.attr_set |= MOUNT_ATTR_RDONLY;
     int tree = open_tree(source, "",
                          OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
@@ -122,13 +127,13 @@ static void mount_one(const struct child *c, size_t i)
 
 static void set_groups(const struct child *c)
 {
-    if (syscall(SYS_setgroups, c->spec->n_groups, c->spec->groups) < 0)
+    if (syscall(SYS_setgroups, c->spec.n_groups, c->spec.groups) < 0)
         stop(c, SPAWN_USER, 0);
 }
 
 static void make_mounts(const struct child *c)
 {
-    const struct runtime_spec *s = c->spec;
+    const struct runtime_spec *s = &c->spec;
     uid_t uid = geteuid();
     gid_t gid = getegid();
 
@@ -149,7 +154,7 @@ static void make_mounts(const struct child *c)
 
 static void become_user(const struct child *c)
 {
-    const struct runtime_spec *s = c->spec;
+    const struct runtime_spec *s = &c->spec;
 
     /* A file tree that the user shaped must not meet a program that trusts it as root. */
     if (s->no_new_privs || (s->n_mounts && s->has_user && s->uid != 0))
@@ -190,25 +195,35 @@ static void execute(const struct child *c)
     errno = first;
 }
 
-static no_return void run_child(struct child *c)
+static void die_with_keeper(const struct spawn_env *env)
 {
-    close(c->env->lock_fd);
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (getppid() != env->pid)
+        _exit(137);
+}
+
+/* What every child does, whatever it is going to be. */
+static void settle_in(const struct spawn_env *env, int out, int err)
+{
+    close(env->lock_fd);
     setsid();
-    enter_groups(c);
-    dup2(c->env->null_fd, 0);
-    dup2(c->out, 1);
-    dup2(c->err, 2);
-    setrlimit(RLIMIT_NOFILE, &c->env->nofile);
+    dup2(env->null_fd, 0);
+    dup2(out, 1);
+    dup2(err, 2);
+    setrlimit(RLIMIT_NOFILE, &env->nofile);
     umask(022);
+    reset_signals();
+}
+
+static no_return void become(struct child *c)
+{
+    enter_groups(c);
     set_oom_score(c);
     make_mounts(c);
     become_user(c);
-    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* after the change of user, which clears it */
-    if (getppid() != c->env->pid)
-        _exit(137);
-    if (chdir(c->cwd) < 0 && (!c->spec->cwd_may_fail || chdir("/") < 0))
+    die_with_keeper(c->env); /* after the change of user, which clears it */
+    if (chdir(c->cwd) < 0 && (!c->spec.cwd_may_fail || chdir("/") < 0))
         stop(c, SPAWN_CWD, 0);
-    reset_signals();
     execute(c);
     stop(c, SPAWN_EXEC, 0);
 }
@@ -255,39 +270,141 @@ static void move_into(int cgroup_fd, long pid)
     close_fd(&fd);
 }
 
+/* All that the child needs, in the arena. */
+static struct child *pack(struct arena *a, const struct spawn_env *env,
+                          const struct runtime_spec *spec, const struct cgroup *cg,
+                          struct spawn_slot *slot)
+{
+    struct child *c = arena_new(a, struct child);
+    struct runtime_mount *mounts = arena_array(a, struct runtime_mount, spec->n_mounts + 1);
+    uint32_t *groups = arena_array(a, uint32_t, spec->n_groups + 1);
+
+    *c = (struct child){
+        .env = env,
+        .spec = *spec,
+        .slot = slot,
+        .argv = strings(a, spec->argv, spec->n_argv),
+        .envp = strings(a, spec->env, spec->n_env),
+        .cwd = spec->cwd.len ? str_z(a, spec->cwd) : str_z(a, S("/")),
+        .sources = arena_array(a, char *, spec->n_mounts + 1),
+        .targets = arena_array(a, char *, spec->n_mounts + 1),
+    };
+    memcpy(c->tasks, cg->tasks, sizeof(c->tasks));
+    c->path = find_path(c->envp);
+    if (spec->n_groups)
+        memcpy(groups, spec->groups, spec->n_groups * sizeof(*groups));
+    for (size_t i = 0; i < spec->n_mounts; i++) {
+        mounts[i] = spec->mounts[i];
+        c->sources[i] = str_z(a, mounts[i].source);
+        c->targets[i] = str_z(a, mounts[i].target);
+    }
+    c->spec.groups = groups;
+    c->spec.mounts = mounts;
+    return c;
+}
+
 int spawn(const struct spawn_env *env, const struct runtime_spec *spec, const struct cgroup *cg,
           int out, int err, struct spawn_slot *slot)
 {
     scoped(arena_fini) struct arena a = arena_sized(4096);
-    struct child c = {
-        .env = env,
-        .spec = spec,
-        .cg = cg,
-        .out = out,
-        .err = err,
-        .slot = slot,
-        .argv = strings(&a, spec->argv, spec->n_argv),
-        .envp = strings(&a, spec->env, spec->n_env),
-        .cwd = spec->cwd.len ? str_z(&a, spec->cwd) : str_z(&a, S("/")),
-        .sources = arena_array(&a, char *, spec->n_mounts + 1),
-        .targets = arena_array(&a, char *, spec->n_mounts + 1),
-    };
+    struct child *c = pack(&a, env, spec, cg, slot);
 
-    c.path = find_path(c.envp);
-    for (size_t i = 0; i < spec->n_mounts; i++) {
-        c.sources[i] = str_z(&a, spec->mounts[i].source);
-        c.targets[i] = str_z(&a, spec->mounts[i].target);
-    }
     *slot = (struct spawn_slot){0};
     long pid = clone_into(cg->fd);
     bool moved = pid < 0 && cg->fd >= 0;
     if (moved)
         pid = clone_into(-1);
-    if (pid == 0)
-        run_child(&c);
+    if (pid == 0) {
+        settle_in(env, out, err);
+        become(c);
+    }
     if (pid > 0 && moved)
         move_into(cg->fd, pid);
     return (int)pid;
+}
+
+/* ---- ahead of the container ---- */
+
+static int by_number(const void *x, const void *y)
+{
+    return *(const int *)x - *(const int *)y;
+}
+
+/* Ours but these: a pipe of another container must not stay open for as long as this waits. */
+static void close_others(int *keep, size_t n)
+{
+    int from = 3;
+
+    qsort(keep, n, sizeof(*keep), by_number);
+    for (size_t i = 0; i < n; i++) {
+        if (keep[i] < from)
+            continue;
+        if (keep[i] > from)
+            close_range((unsigned)from, (unsigned)keep[i] - 1, 0);
+        from = keep[i] + 1;
+    }
+    close_range((unsigned)from, ~0U, 0);
+}
+
+static no_return void wait_for_letter(const struct spawn_env *env, const struct cgroup *cg,
+                                      int out, int err, int go, void *letter)
+{
+    int keep[N_TREES + 2] = {go, env->null_fd};
+    char byte;
+
+    settle_in(env, out, err);
+    memcpy(keep + 2, cg->tasks, sizeof(cg->tasks));
+    close_others(keep, countof(keep));
+    die_with_keeper(env);
+    if (read(go, &byte, 1) != 1)
+        _exit(0); /* nothing came for it */
+    if (byte == SPAWN_MUTE) {
+        dup2(env->null_fd, 1);
+        dup2(env->null_fd, 2);
+    }
+    become(letter);
+}
+
+int spawn_ahead(const struct spawn_env *env, const struct cgroup *cg, int out, int err,
+                struct spawn_ahead *s)
+{
+    int ends[2];
+
+    s->letter =
+        mmap(NULL, SPAWN_LETTER, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (s->letter == MAP_FAILED)
+        return -1;
+    if (pipe2(ends, O_CLOEXEC) < 0) {
+        munmap(s->letter, SPAWN_LETTER);
+        return -1;
+    }
+    long pid = clone_into(cg->fd);
+    if (pid == 0)
+        wait_for_letter(env, cg, out, err, ends[0], s->letter);
+    close(ends[0]);
+    s->go = ends[1];
+    s->pid = (int)pid;
+    if (pid < 0)
+        spawn_ahead_end(s);
+    return pid < 0 ? -1 : 0;
+}
+
+int spawn_let_go(struct spawn_ahead *s, const struct spawn_env *env,
+                 const struct runtime_spec *spec, const struct cgroup *cg, bool has_output,
+                 struct spawn_slot *slot)
+{
+    scoped(arena_fini) struct arena a = arena_over(s->letter, SPAWN_LETTER);
+    char byte = has_output ? SPAWN_HEARD : SPAWN_MUTE;
+
+    pack(&a, env, spec, cg, slot);
+    *slot = (struct spawn_slot){0};
+    return a.total == 0 && write(s->go, &byte, 1) == 1 ? s->pid : -1;
+}
+
+void spawn_ahead_end(struct spawn_ahead *s)
+{
+    close(s->go);
+    munmap(s->letter, SPAWN_LETTER);
 }
 
 int spawn_verdict(const struct spawn_slot *slot, const struct runtime_spec *spec,

@@ -44,6 +44,28 @@ extern const int spawn_ignored[SPAWN_N_IGNORED];
 int spawn(const struct spawn_env *env, const struct runtime_spec *spec, const struct cgroup *cg,
           int out, int err, struct spawn_slot *slot);
 
+/* A process that was made before its container came, and waits for it in its control groups
+ * with its output open: most of what a start takes is done. */
+struct spawn_ahead {
+    int pid;
+    int go;       /* one byte into it, and it becomes what the letter says */
+    void *letter; /* shared with it */
+};
+#define SPAWN_LETTER ((size_t)64 << 10)
+#define SPAWN_HEARD 'h'
+#define SPAWN_MUTE 'm' /* its output is dropped */
+
+/* 0, or -1 with nothing made. */
+int spawn_ahead(const struct spawn_env *env, const struct cgroup *cg, int out, int err,
+                struct spawn_ahead *s);
+/* Its pid, or -1 where it cannot be this one, or is dead: then it never will be. `cg` are the
+ * groups it was made in, and `tasks` those that it is still to enter. */
+int spawn_let_go(struct spawn_ahead *s, const struct spawn_env *env,
+                 const struct runtime_spec *spec, const struct cgroup *cg, bool has_output,
+                 struct spawn_slot *slot);
+/* Gives back our side; one that still waits ends by itself. */
+void spawn_ahead_end(struct spawn_ahead *s);
+
 /* The exit code that stands for this slot, and the sentence; 0 for SPAWN_RAN. */
 int spawn_verdict(const struct spawn_slot *slot, const struct runtime_spec *spec,
                   struct buf *text);

@@ -1,6 +1,7 @@
 /* runtime.c - a real keeper in a directory of its own */
 #include "base/testing.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -436,6 +437,96 @@ TEST(runtime_keeper_lost)
     await_exit(&w, 3);
     check_int(w.exited.exit_code, 8);
     close_world(&w, true);
+}
+
+/* The process that waits for the next container: of its keeper's name still, but no container.
+ */
+static pid_t spare_of(pid_t keeper)
+{
+    for (int i = 0; i < 500; i++, usleep(10000)) {
+        DIR *proc = opendir("/proc");
+        struct dirent *e;
+        int64_t pid, found = 0;
+        while (!found && (e = readdir(proc)) != NULL)
+            if (str_to_i64(str_from(e->d_name), &pid) && is_alive((pid_t)pid) &&
+                parent_of((pid_t)pid) == keeper)
+                found = pid;
+        closedir(proc);
+        if (found)
+            return (pid_t)found;
+    }
+    check(!"no process waits");
+    return 0;
+}
+
+/* A descriptor that leads to such a thing. */
+static bool holds(pid_t pid, const char *what)
+{
+    char dir[64], path[400], target[256];
+    struct dirent *e;
+    bool found = false;
+
+    snprintf(dir, sizeof(dir), "/proc/%d/fd", pid);
+    DIR *d = opendir(dir);
+    while (d && (e = readdir(d)) != NULL) {
+        snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+        ssize_t n = readlink(path, target, sizeof(target) - 1);
+        target[MAX(n, (ssize_t)0)] = 0;
+        found = found || strstr(target, what);
+    }
+    if (d)
+        closedir(d);
+    return found;
+}
+
+TEST(runtime_spare)
+{
+    static const struct {
+        const char *name, *script, *log;
+        size_t more; /* bytes of environment */
+        bool is_killed, is_mute, is_it;
+    } cases[] = {
+        {"it becomes the container",      "echo $WHO",          "me\n",    0,      false, false, true },
+        {"where nobody wants its output", "echo x; echo y >&2", NULL,      0,      false, true,  true },
+        {"a letter that is too long",     "echo ${#MORE}",      "99995\n", 100000, false, false, false},
+        {"it was killed meanwhile",       "echo again",         "again\n", 0,      true,  false, false},
+    };
+    struct world w;
+
+    open_world(&w, NULL);
+    struct runtime_spec spec = shell(&w, "first", "sleep 0.1");
+    start(&w, &spec);
+    pid_t keeper = parent_of(runtime_find(w.rt, spec.id)->pid), spare = 0;
+    await_exit(&w, 1);
+    for (size_t i = 0; i < countof(cases); i++) {
+        test_case(cases[i].name);
+        spec = shell(&w, str_z(&w.arena, str_printf(&w.arena, "s%zu", i)), cases[i].script);
+        char *more = arena_array(&w.arena, char, cases[i].more + 1);
+        memset(more, 'x', cases[i].more);
+        memcpy(more, "MORE=", MIN(cases[i].more, (size_t)5));
+        struct str env[] = {spec.env[0], spec.env[1], str_from(more)};
+        spec.env = env;
+        spec.n_env = cases[i].more ? 3 : 2;
+        if (cases[i].is_mute)
+            spec.log_path = S("");
+        spare = spare_of(keeper);
+        if (cases[i].is_killed) {
+            kill(spare, SIGKILL);
+            await_gone(spare);
+        }
+        start(&w, &spec);
+        check_int(runtime_find(w.rt, spec.id)->pid == spare, cases[i].is_it);
+        await_exit(&w, (int)i + 2);
+        check_int(w.exited.exit_code, 0);
+        if (cases[i].log)
+            check_samez(log_of(&w, &spec), cases[i].log);
+    }
+    test_case("it holds nothing of others");
+    spare = spare_of(keeper);
+    check(!holds(spare, "socket:") && !holds(spare, "anon_inode:") && !holds(spare, "/lock"));
+    test_case("it goes with its keeper");
+    close_world(&w, true);
+    await_gone(spare);
 }
 
 TEST(runtime_many)
