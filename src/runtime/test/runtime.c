@@ -486,10 +486,11 @@ TEST(runtime_spare)
         size_t more; /* bytes of environment */
         bool is_killed, is_mute, is_it;
     } cases[] = {
-        {"it becomes the container",      "echo $WHO",          "me\n",    0,      false, false, true },
-        {"where nobody wants its output", "echo x; echo y >&2", NULL,      0,      false, true,  true },
-        {"a letter that is too long",     "echo ${#MORE}",      "99995\n", 100000, false, false, false},
-        {"it was killed meanwhile",       "echo again",         "again\n", 0,      true,  false, false},
+        {"it becomes the container",      "echo $WHO",                       "me\n",    0,      false, false, true },
+        {"where nobody wants its output", "[ /proc/$$/fd/2 -ef /dev/null ]", NULL,      0,      false,
+         true,                                                                                                true },
+        {"a letter that is too long",     "echo ${#MORE}",                   "99995\n", 100000, false, false, false},
+        {"it was killed meanwhile",       "echo again",                      "again\n", 0,      true,  false, false},
     };
     struct world w;
 
@@ -599,6 +600,38 @@ TEST(runtime_slow_reader)
     int64_t before = ticks_of(keeper.pid);
     usleep(300000);
     check(ticks_of(keeper.pid) - before <= 2);
+    close(fd);
+    close_world(&w, true);
+}
+
+/* What a berth that knows nothing of an id would send. */
+TEST(runtime_told_twice)
+{
+    struct world w;
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    struct buf out = {0};
+    char answers[4096];
+    size_t n = 0;
+
+    open_world(&w, NULL);
+    struct runtime_spec spec = shell(&w, "twice", "true");
+    start(&w, &spec);
+    await_exit(&w, 1);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    snprintf(at.sun_path, sizeof(at.sun_path), "%s/keeper/socket", w.dir);
+    check_int(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+    wire_end(&out, wire_begin(&out, WIRE_HELLO));
+    size_t begun = wire_begin(&out, WIRE_START);
+    wire_put_spec(&out, &spec);
+    wire_end(&out, begun);
+    check_int(write(fd, out.at, out.len), (int64_t)out.len);
+    buf_fini(&out);
+    struct timeval patience = {.tv_sec = WAIT_S};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    for (ssize_t got = 1; got > 0 && !memmem(answers, n, "started already", 15);
+         n += (size_t)got)
+        got = MAX(read(fd, answers + n, sizeof(answers) - n), (ssize_t)0);
+    check(memmem(answers, n, "started already", 15) != NULL);
     close(fd);
     close_world(&w, true);
 }
