@@ -61,6 +61,87 @@ void free_ptr(void *pp)
     free(*(void **)pp);
 }
 
+/* ---- blocks ---- */
+
+#ifdef __SANITIZE_ADDRESS__
+#define HEAP_ONLY true /* so that a use after the end is seen */
+#else
+#define HEAP_ONLY false
+#endif
+
+/* Blocks of 4 to 40 KiB are whole ones; smaller ones live long, and take what they need. */
+#define UNIT ((size_t)1 << 10)
+#define LEAST_UNITS 4
+#define MOST_UNITS 40
+#define KEPT_MOST ((size_t)8 << 20) /* bytes of blocks that wait for their next use */
+
+/* Blocks that were given back, by size: the next arena gets the one that was used last, which
+ * the processor still has at hand. A thread has its own. */
+static _Thread_local struct {
+    struct arena_block *blocks[MOST_UNITS + 1];
+    size_t bytes;
+} kept;
+
+/* 0: a size that is not kept. */
+static size_t units_of(size_t size)
+{
+    size_t whole = sizeof(struct arena_block) + size;
+
+    if (HEAP_ONLY || whole % UNIT || whole < LEAST_UNITS * UNIT || whole > MOST_UNITS * UNIT)
+        return 0;
+    return whole / UNIT;
+}
+
+/* Rounded up to what is kept, where it is neither small nor large. */
+static size_t block_size(size_t size)
+{
+    size_t whole = sizeof(struct arena_block) + size;
+
+    if (HEAP_ONLY || whole < LEAST_UNITS * UNIT || whole > MOST_UNITS * UNIT)
+        return size;
+    return (whole + UNIT - 1) / UNIT * UNIT - sizeof(struct arena_block);
+}
+
+static struct arena_block *block_new(size_t size)
+{
+    size_t units = units_of(size);
+    struct arena_block *b = kept.blocks[units];
+
+    if (units && b) {
+        kept.blocks[units] = b->older;
+        kept.bytes -= units * UNIT;
+        return b;
+    }
+    b = mem_alloc(sizeof(*b) + size);
+    b->size = size;
+    return b;
+}
+
+static void block_free(struct arena_block *b)
+{
+    size_t units = units_of(b->size);
+
+    if (!units || kept.bytes + units * UNIT > KEPT_MOST) {
+        free(b);
+        return;
+    }
+    b->older = kept.blocks[units];
+    kept.blocks[units] = b;
+    kept.bytes += units * UNIT;
+}
+
+void arena_give_back(void)
+{
+    for (size_t i = 1; i <= MOST_UNITS; i++) {
+        for (struct arena_block *b = kept.blocks[i], *older; b; b = older) {
+            older = b->older;
+            free(b);
+        }
+        kept.blocks[i] = NULL;
+    }
+    kept.bytes = 0;
+}
+
 struct arena arena_sized(size_t size)
 {
     return (struct arena){.next_size = size};
@@ -75,7 +156,7 @@ static void free_blocks(struct arena_block *from, const struct arena_block *to)
 {
     while (from != to) {
         struct arena_block *older = from->older;
-        free(from);
+        block_free(from);
         from = older;
     }
 }
@@ -118,7 +199,7 @@ void arena_reset(struct arena *a)
     for (struct arena_block *b = a->block, *older; b; b = older) {
         older = b->older;
         if (b != largest)
-            free(b);
+            block_free(b);
     }
     largest->older = NULL;
     a->block = largest;
@@ -135,10 +216,9 @@ static __attribute__((noinline)) void add_block(struct arena *a, size_t need, si
     if (need > SIZE_MAX / 2)
         die("out of memory: %zu bytes", need);
     a->next_size = MIN(size * 2, ARENA_MAX_STEP);
-    size = MAX(size, need + align);
-    struct arena_block *b = mem_alloc(sizeof(*b) + size);
+    size = block_size(MAX(size, need + align));
+    struct arena_block *b = block_new(size);
     b->older = a->block;
-    b->size = size;
     a->block = b;
     a->at = b->bytes;
     a->end = b->bytes + size;

@@ -60,6 +60,9 @@ void arena_rewind(struct arena *a, struct arena_mark mark);
 /* Something that lives elsewhere and must live as long as the arena's memory: release(what) is
  * called by arena_fini(), arena_reset() and arena_rewind(), the newest first. */
 void arena_hold(struct arena *a, void (*release)(void *what), void *what);
+/* Blocks of arenas that ended are kept for the next ones, up to 8 MiB of each thread's: back to
+ * the heap with this thread's. */
+void arena_give_back(void);
 
 /* n * size; ends the process where that overflows. */
 size_t size_mul(size_t n, size_t size);

@@ -19,6 +19,7 @@ void mem_settle(void)
     unsigned long start, end;
     char line[1024];
 
+    arena_give_back();
     malloc_trim(0);
     if (!maps)
         return;

@@ -14,6 +14,23 @@ TEST(arena_alloc)
     }
 }
 
+TEST(arena_blocks_are_kept)
+{
+    static const size_t sizes[] = {10, 1000, 1024, 5000, 40000, 41000, 100000};
+
+    for (int round = 0; round < 3; round++) {
+        for (size_t i = 0; i < countof(sizes); i++) {
+            scoped(arena_fini) struct arena a = arena_sized(sizes[i]);
+            scoped(arena_fini) struct arena b = arena_sized(sizes[i]);
+            memset(arena_raw(&a, sizes[i], 1), 0xAA, sizes[i]);
+            check_int(*(char *)arena_alloc(&b, sizes[i], 1), 0);
+            check_int(a.total >= sizes[i] && a.total < sizes[i] + 1024, 1);
+        }
+        if (round == 1)
+            arena_give_back();
+    }
+}
+
 TEST(arena_rewind)
 {
     scoped(arena_fini) struct arena a = arena_sized(128);
