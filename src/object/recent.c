@@ -1,13 +1,14 @@
 /* recent.c - entries in the order of use; where they are too many the last one goes */
 #include "object/recent_priv.h"
+#include "object/slab.h"
 
-#define TREE_PER_TEXT 3 /* what a tree takes, about, of memory for each byte of its text */
+/* What a tree takes, about, of memory for each byte of its text. */
+#define TREE_OF_TEXT(n) ((n)*5 / 2)
+#define STEP ((size_t)4000) /* by which it grows: a view takes as much */
 
 /* Per process: only the loop's thread makes and reads objects. */
 static struct list all = {&all, &all}; /* the one used last at the end */
 static size_t total;
-static struct recent *spares[RECENT_SPARES];
-static size_t n_spares;
 
 static void count(struct recent *r, size_t now)
 {
@@ -15,23 +16,14 @@ static void count(struct recent *r, size_t now)
     r->counted = now;
 }
 
-static void end(struct recent *r)
-{
-    arena_reset(&r->arena);
-    if (n_spares < RECENT_SPARES && r->arena.total <= RECENT_SPARE_BYTES) {
-        spares[n_spares++] = r;
-        return;
-    }
-    arena_fini(&r->arena);
-    free(r);
-}
-
 static void unref(void *what)
 {
     struct recent *r = what;
 
-    if (!--r->refs)
-        end(r);
+    if (--r->refs)
+        return;
+    arena_fini(&r->arena);
+    slab_free(r, sizeof(*r));
 }
 
 void recent_drop(struct recent **owner)
@@ -59,13 +51,10 @@ static void make_room(const struct recent *newest)
 
 struct recent *recent_make(struct recent **owner, size_t text)
 {
-    struct recent *r = n_spares ? spares[--n_spares] : NULL;
+    struct recent *r = slab_alloc(sizeof(*r));
 
-    if (!r) {
-        r = mem_zero(1, sizeof(*r));
-        r->arena = arena_sized(MAX(text * TREE_PER_TEXT, (size_t)1024));
-    }
-    *r = (struct recent){.owner = owner, .refs = 1, .arena = r->arena};
+    *r = (struct recent){
+        .owner = owner, .refs = 1, .arena = arena_sized(MAX(TREE_OF_TEXT(text), STEP))};
     list_add(&all, &r->link);
     *owner = r;
     return r;
@@ -87,6 +76,7 @@ void recent_touch(struct recent *r)
     }
     size_t now = weight(r);
 
+    r->arena.next_size = STEP;
     if (now != r->counted) {
         count(r, now);
         make_room(r);

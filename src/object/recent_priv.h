@@ -3,8 +3,7 @@
  * One change of an object has many readers within a few turns: the answer, watches, caches,
  * several controllers. They share one tree. Entries are counted: an arena that was given a tree
  * holds it, whatever becomes of the entry and of the object. Together they take
- * RECENT_MAX_TOTAL; past that the one that was not used for longest goes, and its memory serves
- * the next. For one thread.
+ * RECENT_MAX_TOTAL; past that the one that was not used for longest goes. For one thread.
  */
 #pragma once
 
@@ -15,9 +14,6 @@ struct object;
 #define RECENT_MAX_TOTAL ((size_t)32 << 20) /* bytes */
 /* Of an object's text: larger ones are not kept. */
 #define RECENT_MAX_BYTES ((uint32_t)64 << 10)
-/* Of entries that have ended, for the next ones: how many, and how large each. */
-#define RECENT_SPARES 64
-#define RECENT_SPARE_BYTES ((size_t)32 << 10)
 
 struct recent {
     struct list link;      /* in the order of use */
