@@ -54,6 +54,7 @@ struct cache {
     MAP(struct entry *) entries;
     VEC(struct cache_index *) indexes;
     VEC(struct subscriber) subscribers;
+    struct cache_keys keys; /* of the index that is asked */
     struct client_watch *watch;
     struct io_timer *retry;
     uint64_t told;
@@ -133,19 +134,20 @@ static struct member *member_of(struct entry *e, const struct cache_index *x, st
 static void index_entry(struct cache_index *x, struct entry *e, const struct json *tree,
                         struct arena *a)
 {
-    struct cache_keys keys = {.arena = a};
+    struct cache_keys *keys = &x->cache->keys;
 
-    x->fn(e->object, tree, &keys);
-    vec_each (i, &keys.keys) {
-        struct member *m = member_of(e, x, keys.keys.at[i]);
+    keys->arena = a;
+    vec_clear(&keys->keys);
+    x->fn(e->object, tree, keys);
+    vec_each (i, &keys->keys) {
+        struct member *m = member_of(e, x, keys->keys.at[i]);
         if (m) {
             m->is_kept = true;
             m->bucket->objects[m->at] = e->object;
         } else {
-            join(e, x, keys.keys.at[i]);
+            join(e, x, keys->keys.at[i]);
         }
     }
-    vec_fini(&keys.keys);
 }
 
 /* Puts the entry under the keys of its present object and nowhere else. */
@@ -500,6 +502,7 @@ void cache_free(struct cache *c)
     }
     vec_fini(&c->indexes);
     vec_fini(&c->subscribers);
+    vec_fini(&c->keys.keys);
     free(c);
 }
 

@@ -12,6 +12,9 @@
 
 #define DEFAULT_BUSY 64
 #define RUNS_A_TURN UINT64_C(32) /* then others get their turn */
+/* Of one run: each takes memory until it is answered, and many of them more than the processor
+ * has at hand. */
+#define WRITES_AT_ONCE 16
 /* While that many requests of clients are under way they come first: a controller runs when the
  * loop has nothing else to do, and in any case once for so many requests. */
 #define PRESSED_BY 16
@@ -33,16 +36,28 @@ struct run {
     struct list in_runs;
     VEC(struct object *) held; /* in the arena */
     int n_pending;             /* writes not yet answered */
+    int n_sent;                /* of them */
+    struct list waiting;       /* the others */
     bool is_looking;           /* reconcile() has not returned */
     bool has_failed;
     struct span again; /* 0: not asked for */
 };
 
+enum write_verb { WRITE_GET, WRITE_CREATE, WRITE_UPDATE, WRITE_PATCH, WRITE_DELETE };
+
+/* What it points to is in the run's arena, or in that of its caller where it is sent at once.
+ */
 struct write {
     struct run *run;
-    const struct kind *kind;
-    struct str path, uid; /* for deletes; in the run's arena */
-    bool is_delete, is_read;
+    struct list link; /* in run->waiting */
+    enum write_verb verb;
+    bool is_read;
+    enum client_patch patch;
+    struct client_target target;
+    const struct json *body;
+    struct client_patch_options patch_options;
+    struct client_delete_options delete_options;
+    struct str path, uid; /* for deletes */
     step_done_fn *done;
     void *ctx;
 };
@@ -188,6 +203,7 @@ static void start_run(struct controller *c, struct str key)
         r->step.name = key;
         r->step.ns = S("");
     }
+    list_init(&r->waiting);
     list_add(&c->runs, &r->in_runs);
     r->is_looking = true;
     if (c->config.reconcile(&r->step, &err) < 0) {
@@ -273,14 +289,25 @@ void step_ignore_error(struct step *s)
 
 static void keep_cache_fresh(struct write *w, const struct client_answer *answer)
 {
-    struct cache *cache = control_cache_if_any(w->run->step.control, w->kind);
+    struct cache *cache = control_cache_if_any(w->run->step.control, w->target.kind);
 
     if (!cache || answer->err || w->is_read)
         return;
     if (answer->object)
         cache_offer(cache, answer->object);
-    else if (w->is_delete)
+    else if (w->verb == WRITE_DELETE)
         cache_forget(cache, w->path, w->uid);
+}
+
+static void send(struct write *w);
+
+static void send_next(struct run *r)
+{
+    if (list_empty(&r->waiting))
+        return;
+    struct write *w = list_item(r->waiting.next, struct write, link);
+    list_del(&w->link);
+    send(w);
 }
 
 static void write_done(void *ctx, const struct client_answer *answer)
@@ -290,8 +317,9 @@ static void write_done(void *ctx, const struct client_answer *answer)
     if (answer->err && answer->err->code == ERR_CANCELED)
         return; /* the controller is gone, and its client goes */
     struct run *r = w->run;
+    r->n_sent--;
     keep_cache_fresh(w, answer);
-    bool may_miss = w->is_delete || w->is_read;
+    bool may_miss = w->verb == WRITE_DELETE || w->is_read;
     if (answer->err && !(may_miss && answer->err->code == ERR_NOT_FOUND)) {
         log_debug("write failed", "controller=%s key=%.*s why=\"%s\"",
                   r->step.controller->config.name, STR_ARG(r->step.key), answer->err->text);
@@ -299,73 +327,133 @@ static void write_done(void *ctx, const struct client_answer *answer)
     }
     if (w->done)
         w->done(&r->step, w->ctx, answer);
+    send_next(r);
     if (--r->n_pending == 0 && !r->is_looking)
         end_run(r);
 }
 
-static struct write *write_new(struct step *s, const struct kind *kind, step_done_fn *done,
-                               void *ctx)
+static void send(struct write *w)
 {
-    struct run *r = container_of(s, struct run, step);
-    struct write *w = arena_new(s->arena, struct write);
+    struct client *c = control_client(w->run->step.control);
 
-    *w = (struct write){.run = r, .kind = kind, .done = done, .ctx = ctx};
-    r->n_pending++;
-    return w;
+    w->run->n_sent++;
+    switch (w->verb) {
+    case WRITE_GET:
+        client_get(c, &w->target, write_done, w);
+        return;
+    case WRITE_CREATE:
+        client_create(c, &w->target, w->body, write_done, w);
+        return;
+    case WRITE_UPDATE:
+        client_update(c, &w->target, w->body, write_done, w);
+        return;
+    case WRITE_PATCH:
+        client_patch(c, &w->target, w->patch, w->body, &w->patch_options, write_done, w);
+        return;
+    case WRITE_DELETE:
+        client_delete(c, &w->target, &w->delete_options, write_done, w);
+        return;
+    }
+}
+
+/* Its turn comes when others are answered: until then it owns what it says. */
+static void keep_waiting(struct write *w)
+{
+    struct arena *a = w->run->step.arena;
+
+    w->target.ns = str_copy(a, w->target.ns);
+    w->target.name = str_copy(a, w->target.name);
+    w->target.subresource = str_copy(a, w->target.subresource);
+    w->body = w->body ? json_copy(a, w->body) : NULL;
+    w->patch_options.manager = str_copy(a, w->patch_options.manager);
+    w->delete_options.propagation = str_copy(a, w->delete_options.propagation);
+    w->delete_options.uid = str_copy(a, w->delete_options.uid);
+    w->delete_options.resource_version = str_copy(a, w->delete_options.resource_version);
+    list_add(&w->run->waiting, &w->link);
+}
+
+static void begin(struct step *s, struct write *what)
+{
+    struct write *w = arena_copy(s->arena, what);
+
+    w->run = container_of(s, struct run, step);
+    w->run->n_pending++;
+    if (w->run->n_sent < WRITES_AT_ONCE)
+        send(w);
+    else
+        keep_waiting(w);
 }
 
 void step_get(struct step *s, const struct client_target *t, step_done_fn *done, void *ctx)
 {
-    struct write *w = write_new(s, t->kind, done, ctx);
-
-    w->is_read = true;
-    client_get(control_client(s->control), t, write_done, w);
+    begin(s, &(struct write){
+                 .verb = WRITE_GET, .is_read = true, .target = *t, .done = done, .ctx = ctx});
 }
 
 void step_create(struct step *s, const struct kind *kind, struct str ns,
                  const struct json *body, step_done_fn *done, void *ctx)
 {
-    struct client_target t = {.kind = kind, .ns = ns};
-
-    client_create(control_client(s->control), &t, body, write_done,
-                  write_new(s, kind, done, ctx));
+    begin(s, &(struct write){
+                 .verb = WRITE_CREATE,
+                 .target = {.kind = kind, .ns = ns},
+                 .body = body,
+                 .done = done,
+                 .ctx = ctx
+    });
 }
 
+/* What it answers is not the object itself. */
 void step_post(struct step *s, const struct client_target *t, const struct json *body,
                step_done_fn *done, void *ctx)
 {
-    struct write *w = write_new(s, t->kind, done, ctx);
-
-    w->is_read = true; /* what it answers is not the object itself */
-    client_create(control_client(s->control), t, body, write_done, w);
+    begin(s, &(struct write){.verb = WRITE_CREATE,
+                             .is_read = true,
+                             .target = *t,
+                             .body = body,
+                             .done = done,
+                             .ctx = ctx});
 }
 
 void step_update(struct step *s, const struct kind *kind, struct str ns, struct str name,
                  struct str subresource, const struct json *body, step_done_fn *done, void *ctx)
 {
-    struct client_target t = {.kind = kind, .ns = ns, .name = name, .subresource = subresource};
-
-    client_update(control_client(s->control), &t, body, write_done,
-                  write_new(s, kind, done, ctx));
+    begin(s, &(struct write){
+                 .verb = WRITE_UPDATE,
+                 .target = {.kind = kind, .ns = ns, .name = name, .subresource = subresource},
+                 .body = body,
+                 .done = done,
+                 .ctx = ctx
+    });
 }
 
 void step_patch(struct step *s, const struct client_target *t, enum client_patch type,
                 const struct json *body, const struct client_patch_options *options,
                 step_done_fn *done, void *ctx)
 {
-    client_patch(control_client(s->control), t, type, body, options, write_done,
-                 write_new(s, t->kind, done, ctx));
+    static const struct client_patch_options no_options = {.force = false};
+
+    begin(s, &(struct write){.verb = WRITE_PATCH,
+                             .patch = type,
+                             .target = *t,
+                             .body = body,
+                             .patch_options = options ? *options : no_options,
+                             .done = done,
+                             .ctx = ctx});
 }
 
 void step_delete(struct step *s, const struct client_target *t,
                  const struct client_delete_options *options, step_done_fn *done, void *ctx)
 {
-    struct write *w = write_new(s, t->kind, done, ctx);
     struct cache *cache = control_cache_if_any(s->control, t->kind);
     struct object *o = cache ? cache_get(cache, t->ns, t->name) : NULL;
 
-    w->is_delete = true;
-    w->path = str_copy(s->arena, cache_path(s->arena, t->ns, t->name));
-    w->uid = o ? str_copy(s->arena, object_uid(o)) : S("");
-    client_delete(control_client(s->control), t, options, write_done, w);
+    begin(s, &(struct write){.verb = WRITE_DELETE,
+                             .target = *t,
+                             .delete_options =
+                                 options ? *options
+                                         : (struct client_delete_options){.grace_s = -1},
+                             .path = str_copy(s->arena, cache_path(s->arena, t->ns, t->name)),
+                             .uid = o ? str_copy(s->arena, object_uid(o)) : S(""),
+                             .done = done,
+                             .ctx = ctx});
 }

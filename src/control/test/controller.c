@@ -139,6 +139,39 @@ TEST(controller_awaits_its_writes)
     stop(&w);
 }
 
+static void create_many(struct world *w, struct step *s)
+{
+    for (int i = 0; i < 20; i++)
+        create(w, s);
+}
+
+TEST(controller_sends_so_many_writes_of_a_run_at_once)
+{
+    struct world w;
+
+    start(&w, 0);
+    w.act = create_many;
+    queue(&w, "n/a");
+    fake_run(&w.fake, 0);
+    check_int(w.fake.n_calls, 16);
+    test_case("each answer sends one of those that wait");
+    for (size_t i = 1; i <= 20; i++) {
+        fake_answer(&w.fake, ERR_OK, NULL);
+        check_int(w.fake.n_calls, MIN(16 + i, (size_t)20));
+    }
+    test_case("the run ends with the last answer");
+    w.act = NULL;
+    buf_clear(&w.fake.log);
+    queue(&w, "n/a");
+    fake_run(&w.fake, 0);
+    fake_check(&w.fake, "run n/a@0");
+    test_case("those that wait go with the controller");
+    w.act = create_many;
+    queue(&w, "n/b");
+    fake_run(&w.fake, 0);
+    stop(&w);
+}
+
 TEST(controller_comes_back)
 {
     static const struct {

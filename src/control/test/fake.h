@@ -10,7 +10,7 @@
 #include "io/io.h"
 #include "object/object.h"
 
-#define FAKE_MAX 32
+#define FAKE_MAX 64
 
 struct fake_call {
     client_done_fn *done;
