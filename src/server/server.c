@@ -33,6 +33,8 @@ static struct server *server_alloc(struct io *io, const struct server_config *co
     s->io = io;
     s->config = *config;
     s->names = arena_sized(16 << 10);
+    s->scratch = arena_sized(SERVER_SCRATCH);
+    arena_raw(&s->scratch, 1, 1);
     list_init(&s->watches);
     list_init(&s->clients);
     s->ticker = io_timer_new(io, tick, s);
@@ -92,6 +94,7 @@ void server_free(struct server *s)
     discovery_forget(s);
     while (s->n_spare)
         arena_fini(&s->spare[--s->n_spare]);
+    arena_fini(&s->scratch);
     map_fini(&s->kind_by_plural);
     map_fini(&s->kind_by_name);
     vec_fini(&s->kinds);

@@ -64,6 +64,7 @@ struct server {
     uint64_t n_asked_ever;
     struct arena spare[SERVER_SPARE_ARENAS]; /* of requests that have ended */
     size_t n_spare;
+    struct arena scratch; /* of the tree that is being written: never empty */
     server_tap_fn *tap;
     void *tap_ctx;
     struct client *own; /* for what it does by itself */
@@ -75,6 +76,8 @@ struct server {
     struct io_timer *ticker;         /* for the signs of life of watches */
     struct discovery *discovery;     /* documents that were made once */
 };
+
+#define SERVER_SCRATCH ((size_t)64 << 10) /* bytes of its blocks */
 
 /* In which form an answer is wanted. */
 enum answer_form { FORM_OBJECT, FORM_TABLE, FORM_METADATA };

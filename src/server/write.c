@@ -505,6 +505,12 @@ const struct json *without_version(struct arena *a, const struct json *tree)
 
 typedef int step_fn(struct write *w);
 
+static void give_back(struct arena *scratch, struct arena_mark mark)
+{
+    arena_rewind(scratch, mark);
+    scratch->next_size = SERVER_SCRATCH;
+}
+
 void write_tree(struct request *r, const struct json *body, const struct json *old)
 {
     /* Ownership is told from what the writer sent and its defaults; what admission and the
@@ -513,9 +519,11 @@ void write_tree(struct request *r, const struct json *body, const struct json *o
         parts,         conform,       names,      defaults, managed_fields,   admit_mutating,
         system_fields, rules_prepare, generation, validate, admit_validating, defaults,
     };
+    struct arena *scratch = &r->server->scratch;
+    struct arena_mark mark = arena_mark(scratch);
     struct write w = {
         .r = r,
-        .arena = r->arena,
+        .arena = scratch,
         .kind = r->kind,
         .tree = body,
         .old = old,
@@ -527,8 +535,10 @@ void write_tree(struct request *r, const struct json *body, const struct json *o
         if (steps[i](&w) < 0) {
             audit_write(r, 0, NULL);
             request_fini(r);
+            give_back(scratch, mark);
             return;
         }
     }
     put(&w);
+    give_back(scratch, mark);
 }
