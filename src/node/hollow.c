@@ -413,6 +413,31 @@ static void node_changed(void *ctx, struct cache_event *e)
         controller_queue_object(h->pod_controller, pods[i]);
 }
 
+static bool is_same(const struct json *a, const struct json *b)
+{
+    return json_is_shared(a, b) || json_eq(a, b);
+}
+
+/* Does it ask for anything else than it did? Its status is our own word, and what runs has set
+ * the time at which it ends. */
+static bool asks_the_same(struct cache_event *e)
+{
+    const struct json *now = cache_event_now(e), *old = cache_event_old(e);
+
+    return !json_has(json_path(now, "metadata", "deletionTimestamp", NULL)) &&
+           is_same(json_getz(now, "spec"), json_getz(old, "spec")) &&
+           is_same(json_path(now, "metadata", "annotations", NULL),
+                   json_path(old, "metadata", "annotations", NULL));
+}
+
+static bool has_ended(const struct json *pod)
+{
+    struct str phase = json_str(json_path(pod, "status", "phase", NULL));
+
+    return (str_eqz(phase, "Succeeded") || str_eqz(phase, "Failed")) &&
+           !json_has(json_path(pod, "metadata", "deletionTimestamp", NULL));
+}
+
 static void pod_changed(void *ctx, struct cache_event *e)
 {
     struct hollow *h = ctx;
@@ -420,10 +445,10 @@ static void pod_changed(void *ctx, struct cache_event *e)
 
     if (!node.len || !map_get(&h->is_hollow, node))
         return;
-    if (e->now)
+    if (!e->now || has_ended(cache_event_now(e)))
+        forget(h, object_uid(e->now ? e->now : e->old));
+    else if (!e->old || !map_get(&h->playing, object_uid(e->now)) || !asks_the_same(e))
         controller_queue_object(h->pod_controller, e->now);
-    else
-        forget(h, object_uid(e->old));
 }
 
 struct hollow *hollow_new(struct control *c)

@@ -130,6 +130,43 @@ TEST(hollow_writes)
     close_world(&w);
 }
 
+static void nobody_asks(void *ctx, const struct client_answer *answer)
+{
+    (void)ctx, (void)answer;
+}
+
+TEST(hollow_pods_that_others_change)
+{
+    static const struct {
+        const char *name, *patch, *want;
+    } cases[] = {
+        {"a shorter time is heeded",
+         "{\"metadata\":{\"annotations\":{\"berth.dev/run-for\":\"20s\"}}}",                     "Succeeded"},
+        {"a deadline is, too",                      "{\"spec\":{\"activeDeadlineSeconds\":20}}", "Failed"   },
+        {"a word of somebody else changes nothing", "{\"status\":{\"message\":\"hello\"}}",
+         "Running"                                                                                          },
+        {"an end that somebody else tells stands",  "{\"status\":{\"phase\":\"Failed\"}}",
+         "Failed"                                                                                           },
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct world w;
+        test_case(cases[i].name);
+        open_world(&w);
+        add_node(&w);
+        add_pod(&w, "Never", "\"berth.dev/run-for\":\"1h\"", "");
+        run_to(&w, 10);
+        struct client_target t = {.kind = &kind_pod, .ns = S("default"), .name = S("p")};
+        client_patch(&w.fake->client, &t, CLIENT_PATCH_MERGE,
+                     json_parse(&w.fake->arena, str_from(cases[i].patch), NULL, NULL), NULL,
+                     nobody_asks, NULL);
+        run_to(&w, 60);
+        struct object *pod = fake_find(w.fake, &kind_pod, "default", "p");
+        check_samez(fake_text(w.fake, pod, "/status/phase"), cases[i].want);
+        close_world(&w);
+    }
+}
+
 TEST(hollow_deletion)
 {
     struct world w;
