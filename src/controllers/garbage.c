@@ -78,6 +78,36 @@ static bool is_settled(struct cache_event *e, const struct json *owners)
     return json_eq(owners, json_path(cache_event_old(e), "metadata", "ownerReferences", NULL));
 }
 
+/* The owner that a reference of `of` means, as far as the caches know it, or NULL; of which
+ * kind. */
+static struct object *owner_of(struct garbage *g, struct object *of, const struct json *ref,
+                               const struct kind **kind)
+{
+    const struct kind *k =
+        kind_of(json_str(json_getz(ref, "apiVersion")), json_str(json_getz(ref, "kind")));
+
+    if (!k || !k->storage || k->storage->id < 0 || !g->caches[k->storage->id])
+        return NULL;
+    *kind = k->storage;
+    return cache_get(g->caches[k->storage->id], k->namespaced ? object_key(of).ns : S(""),
+                     json_str(json_getz(ref, "name")));
+}
+
+/* Every owner is there and stays, as a new dependent's mostly are. */
+static bool has_solid_owners(struct garbage *g, struct cache_event *e,
+                             const struct json *owners)
+{
+    json_each (i, owners) {
+        const struct json *ref = json_at(owners, i);
+        const struct kind *k;
+        struct object *owner = owner_of(g, e->now, ref, &k);
+        if (!owner || !str_eq(object_uid(owner), json_str(json_getz(ref, "uid"))) ||
+            is_deleting(object_tree(owner, e->arena)))
+            return false;
+    }
+    return true;
+}
+
 static void changed(void *ctx, struct cache_event *e)
 {
     struct source *s = ctx;
@@ -87,21 +117,15 @@ static void changed(void *ctx, struct cache_event *e)
     if (!e->now) {
         queue_dependents(s->garbage, object_uid(e->old));
         json_each (i, owners) { /* one dependent fewer: an owner may be waiting for that */
-            const struct json *o = json_at(owners, i);
-            const struct kind *k =
-                kind_of(json_str(json_getz(o, "apiVersion")), json_str(json_getz(o, "kind")));
-            struct object *owner =
-                k && s->garbage->caches[k->storage->id]
-                    ? cache_get(s->garbage->caches[k->storage->id],
-                                k->namespaced ? object_key(e->old).ns : S(""),
-                                json_str(json_getz(o, "name")))
-                    : NULL;
-            if (owner)
-                queue(s->garbage, k->storage->id, object_path(owner));
+            const struct kind *k;
+            struct object *owner = owner_of(s->garbage, e->old, json_at(owners, i), &k);
+            if (owner && is_deleting(object_tree(owner, e->arena)))
+                queue(s->garbage, k->id, object_path(owner));
         }
         return;
     }
-    if ((json_len(owners) || is_deleting(tree)) && !is_settled(e, owners))
+    if ((json_len(owners) || is_deleting(tree)) && !is_settled(e, owners) &&
+        (is_deleting(tree) || !has_solid_owners(s->garbage, e, owners)))
         queue(s->garbage, s->id, object_path(e->now));
 }
 

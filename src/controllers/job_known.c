@@ -241,13 +241,29 @@ void job_known_doubt(struct job_known *k)
     k->is_full = false;
 }
 
-static bool is_ours(const struct job_known *k, struct object *o, struct arena *a)
+static bool is_ours(const struct job_known *k, struct object *o, const struct json *tree)
 {
-    const struct json *owner = job_controller_of(object_tree(o, a));
+    const struct json *owner = job_controller_of(tree);
     struct str ns, name;
 
     str_cut(str_from(k->path), '/', &ns, &name);
     return str_eqz(json_str(json_getz(owner, "uid")), k->uid) && str_eq(object_key(o).ns, ns);
+}
+
+/* Of a pod that ended and is counted no more need be read, where no policy asks how it ended.
+ */
+static bool is_done_with(const struct job *job, const struct json *pod)
+{
+    const struct json *guards = json_path(pod, "metadata", "finalizers", NULL);
+    struct str phase = json_str(json_path(pod, "status", "phase", NULL));
+
+    if (job->spec->pod_failure_policy ||
+        (!str_eqz(phase, "Succeeded") && !str_eqz(phase, "Failed")))
+        return false;
+    json_each (i, guards)
+        if (str_eqz(json_str(json_at(guards, i)), JOB_FINALIZER))
+            return false;
+    return true;
 }
 
 static void read_changed(struct job_known *k, const struct job *job,
@@ -259,12 +275,17 @@ static void read_changed(struct job_known *k, const struct job *job,
 
     str_cut(str_from(k->path), '/', &ns, &name);
     struct object *now = cache_get(pods, ns, str_from(change->name));
+    const struct json *tree = now ? object_tree(now, &a) : NULL;
     uint32_t *at = map_get(&k->at, uid);
     if (!now || !str_eq(object_uid(now), uid)) {
         remove_pod(k, uid);
         forget_let_go(k, uid);
-    } else if (!is_ours(k, now, &a)) {
+    } else if (!is_ours(k, now, tree)) {
         remove_pod(k, uid);
+    } else if (is_done_with(job, tree) &&
+               selector_matches_json(selector, json_path(tree, "metadata", "labels", NULL))) {
+        remove_pod(k, uid);
+        forget_let_go(k, uid);
     } else if (!at || k->sources.at[*at].revision != object_revision(now)) {
         read_pod(k, &a, job, selector, now);
     }
@@ -279,7 +300,7 @@ static void read_all(struct job_known *k, const struct job *job,
 
     job_known_doubt(k);
     for (size_t i = 0; i < n; i++) {
-        if (is_ours(k, list[i], &a))
+        if (is_ours(k, list[i], object_tree(list[i], &a)))
             read_pod(k, &a, job, selector, list[i]);
         arena_reset(&a);
     }
