@@ -91,6 +91,26 @@ test_expect_success 'rights: a role for an account, asked as that account' '
 	! kubectl get secrets $as 2>err && grep "cannot list resource \"secrets\"" err &&
 	kubectl auth whoami -o jsonpath="{.status.userInfo.groups}" | grep system:masters
 '
+url=$(kubectl config view --minify -o jsonpath="{.clusters[0].cluster.server}")
+# bearer TOKEN COMMAND... - kubectl as whoever that token is of, and as nobody else
+bearer() {
+	token=$1 && shift &&
+		KUBECONFIG=/dev/null kubectl --server "$url" --insecure-skip-tls-verify --token "$token" "$@"
+}
+test_expect_success 'a token makes a program a service account, with its rights and no others' '
+	kubectl create token bot -n team >robot && robot=$(cat robot) && bearer "$robot" get pods -n team &&
+	! bearer "$robot" get secrets -n team 2>err && grep "system:serviceaccount:team:bot.* cannot list" err &&
+	! bearer "${robot%.*}.AAAA" get pods -n team 2>err && grep -i "unauthorized\|logged in" err &&
+	! kubectl create token bot -n team --duration 60s 2>err && grep "spec.expirationSeconds" err &&
+	! kubectl create token nobody -n team 2>err && grep "\"nobody\" not found" err
+'
+test_expect_success 'it holds no longer than what it is bound to, and its account' '
+	kubectl create secret generic tie -n team --from-literal=a=b &&
+	tied=$(kubectl create token bot -n team --bound-object-kind Secret --bound-object-name tie) &&
+	bearer "$tied" get pods -n team && kubectl delete secret tie -n team && ! bearer "$tied" get pods -n team &&
+	kubectl delete sa bot -n team && kubectl create sa bot -n team &&
+	! bearer "$(cat robot)" get pods -n team
+'
 test_expect_success 'a namespace goes with all that is in it' '
 	kubectl create configmap x -n team --from-literal=a=b && kubectl delete namespace team --timeout=20s &&
 	! kubectl get namespace team && ! kubectl get configmap x -n team

@@ -139,6 +139,7 @@ static int open_server(struct up *u)
                                    .audit_ctx = u,
                                    .account = users_account,
                                    .token = users_token,
+                                   .sign = users_sign,
                                    .users_ctx = u->users,
                                    .starter_uid = (uint32_t)getuid()};
 

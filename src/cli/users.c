@@ -1,4 +1,7 @@
 /* users.c - who else may use this berth */
+#include <openssl/hmac.h>
+#include <openssl/sha.h>
+
 #include "cli/users.h"
 
 #include <errno.h>
@@ -7,8 +10,6 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
-#include <openssl/sha.h>
-
 #include "cli/files.h"
 #include "io/io.h"
 #include "server/server.h"
@@ -16,6 +17,7 @@
 #include "json/json.h"
 
 #define TOKEN_BYTES 24
+#define KEY_BYTES 32
 #define MAX_GROUPS 256
 #define ACCOUNT_AGE_S 60 /* how long the system's word about an account is believed */
 
@@ -41,8 +43,10 @@ struct users {
     struct timespec read_at; /* the file's time then */
     const struct json *list; /* of users, or NULL */
     uint32_t starter_uid;
-    struct arena kept;       /* what was handed to the server */
-    MAP(struct known) known; /* by name */
+    struct arena kept;            /* what was handed to the server */
+    MAP(struct known) known;      /* by name */
+    unsigned char key[KEY_BYTES]; /* that tokens of service accounts are signed with */
+    bool has_key;
 };
 
 static struct str users_path(struct arena *a, struct str dir)
@@ -211,6 +215,46 @@ bool users_token(void *ctx, struct str token, struct server_user *fill)
     return true;
 }
 
+static void random_bytes(unsigned char *out, size_t n)
+{
+    if (getrandom(out, n, 0) != (ssize_t)n)
+        die("no random bytes: %s", strerror(errno));
+}
+
+static int make_key(struct users *u, struct arena *a, struct str path, struct err *err)
+{
+    random_bytes(u->key, KEY_BYTES);
+    return file_write(a, path, 0600, str_of((char *)u->key, KEY_BYTES), err);
+}
+
+/* DIR/pki/token.key, made when it is first needed. */
+static int load_key(struct users *u, struct err *err)
+{
+    scoped(arena_fini) struct arena a = arena_sized(1024);
+    struct str path = place_in(&a, u->dir, "pki/token.key"), bytes;
+
+    if (file_read(&a, path, &bytes, err) < 0)
+        return err->code == ERR_NOT_FOUND ? make_key(u, &a, path, err) : -1;
+    if (bytes.len != KEY_BYTES)
+        return err_set(err, ERR_INVALID, "'%.*s' is no key of %d bytes", STR_ARG(path),
+                       KEY_BYTES);
+    memcpy(u->key, bytes.at, KEY_BYTES);
+    return 0;
+}
+
+bool users_sign(void *ctx, struct str bytes, uint8_t *out)
+{
+    struct users *u = ctx;
+    struct err err = {0};
+
+    if (!u->has_key && load_key(u, &err) < 0)
+        log_error("no key for tokens", "reason=\"%s\"", err.text);
+    else
+        u->has_key = true;
+    return u->has_key && HMAC(EVP_sha256(), u->key, KEY_BYTES, (const unsigned char *)bytes.at,
+                              bytes.len, out, NULL);
+}
+
 /* ---- for `berth user` ---- */
 
 static struct str new_token(struct arena *a)
@@ -218,8 +262,7 @@ static struct str new_token(struct arena *a)
     unsigned char bytes[TOKEN_BYTES];
     struct buf b = buf_in(a, TOKEN_BYTES * 2 + 8);
 
-    if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
-        die("no random bytes: %s", strerror(errno));
+    random_bytes(bytes, sizeof(bytes));
     buf_add(&b, S("berth-"));
     for (size_t i = 0; i < sizeof(bytes); i++)
         buf_printf(&b, "%02x", bytes[i]);

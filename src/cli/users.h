@@ -22,6 +22,7 @@ void users_free(struct users *u); /* accepts NULL */
 /* For struct server_config: ctx is the users. */
 bool users_account(void *ctx, struct str user, struct server_user *fill);
 bool users_token(void *ctx, struct str token, struct server_user *fill);
+bool users_sign(void *ctx, struct str bytes, uint8_t *out);
 
 /* Adds the user, or changes its groups. With `token` a new token is made and given out once. -1
  * with ERR_INVALID (name), ERR_LIMIT, ERR_IO. */

@@ -146,11 +146,12 @@ const struct server_user *authenticate(struct server *s, struct http_request *q)
         u->n_groups = q->peer->n_cert_groups;
         add_account(s, u);
     } else if (token.len) {
-        if (!s->config.token || !s->config.token(s->config.users_ctx, token, u)) {
+        if (s->config.token && s->config.token(s->config.users_ctx, token, u)) {
+            add_account(s, u);
+        } else if (!token_user(s, q->arena, token, u)) {
             refuse(q);
             return NULL;
         }
-        add_account(s, u);
     } else if (q->peer && q->peer->io.is_local) {
         by_socket(s, q, u);
     } else if (q->peer && q->peer->cert_error.len) {

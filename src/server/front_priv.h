@@ -20,6 +20,9 @@ bool home_waits(struct server *s, struct http_request *q, const struct server_us
 
 /* authn.c: who asks; NULL after 401 was answered. In the request's arena. */
 const struct server_user *authenticate(struct server *s, struct http_request *q);
+/* Whose token of a service account that is; false where it is none of ours, or no longer holds.
+ * What is filled in lives in the arena. */
+bool token_user(struct server *s, struct arena *a, struct str token, struct server_user *u);
 
 /* impersonate.c: the user itself where the request asks for no other; NULL after a refusal. */
 const struct server_user *impersonate(struct server *s, struct http_request *q,

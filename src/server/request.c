@@ -139,6 +139,7 @@ static const struct {
     {"binding",  VERB_CREATE, binding_create },
     {"eviction", VERB_CREATE, eviction_create},
     {"finalize", VERB_UPDATE, finalize_update},
+    {"token",    VERB_CREATE, token_create   },
 };
 
 static bool has_subresource(const struct kind *k, struct str name)

@@ -53,6 +53,7 @@ extern const struct server_user server_berth;
 #define SERVER_MAX_REQUESTS 10000 /* of clients elsewhere, under way at once: 429 past it */
 #define SERVER_MAX_WATCHES 50000  /* of clients elsewhere: 429 past it */
 
+#define SERVER_SIGNATURE 32 /* bytes */
 struct server_config {
     const struct kind *const *kinds; /* built in; NULL: api/kinds.h */
     size_t n_kinds;
@@ -64,6 +65,9 @@ struct server_config {
     bool (*account)(void *ctx, struct str user, struct server_user *fill);
     /* Whose token that is: fills name, uid, groups; the strs live as long as the server. */
     bool (*token)(void *ctx, struct str token, struct server_user *fill);
+    /* Signs with a key that is this server's own, the same after a restart; false where it has
+     * none. NULL: service accounts get no tokens. */
+    bool (*sign)(void *ctx, struct str bytes, uint8_t *out /* SERVER_SIGNATURE bytes */);
     void *users_ctx;
     struct span commit; /* how long a commit of server_new()'s store takes; 0: no time */
     size_t max_requests, max_watches; /* 0: the limits above */

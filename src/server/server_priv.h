@@ -243,6 +243,7 @@ void scale_update(struct request *r);
 void scale_patch(struct request *r);
 void binding_create(struct request *r);
 void eviction_create(struct request *r);
+void token_create(struct request *r);
 void finalize_update(struct request *r);
 /* Kinds that are answered and forgotten: access and token reviews. */
 void review_create(struct request *r);
