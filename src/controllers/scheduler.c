@@ -235,9 +235,12 @@ static void pod_changed(void *ctx, struct cache_event *e)
         controller_queue_object(sc->controller, e->now);
     if (old && is_bound && node_of(old).len && has_ended == is_finished(old))
         return; /* nothing that counts */
-    sched_set_pod(sc->sched, object_view(e->now, e->arena));
-    if (has_ended)
+    if (has_ended) {
+        sched_remove_pod(sc->sched, object_uid(e->now));
         offer(sc, node_of(now));
+    } else if (!is_bound || !sched_confirm(sc->sched, object_uid(e->now), node_of(now))) {
+        sched_set_pod(sc->sched, object_view(e->now, e->arena));
+    }
 }
 
 void *scheduler_start(struct control *c)

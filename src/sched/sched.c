@@ -251,6 +251,16 @@ void sched_assume(struct sched *s, const struct pod *pod, struct str node)
     place(s, pod, node, true);
 }
 
+bool sched_confirm(struct sched *s, struct str uid, struct str node)
+{
+    struct sched_pod **p = map_get(&s->pods, uid);
+
+    if (!p || !str_eqz(node, (*p)->node->name))
+        return false;
+    (*p)->is_assumed = false;
+    return true;
+}
+
 bool sched_has_pod(const struct sched *s, struct str uid)
 {
     return map_get(&s->pods, uid) != NULL;

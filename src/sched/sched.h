@@ -28,6 +28,9 @@ void sched_set_pod(struct sched *s, const struct pod *pod);
 void sched_remove_pod(struct sched *s, struct str uid);
 /* From the decision until the watch tells of the binding; sched_remove_pod() takes it back. */
 void sched_assume(struct sched *s, const struct pod *pod, struct str node);
+/* It is bound to that node. False where nobody assumed it there: then sched_set_pod() is
+ * needed. */
+bool sched_confirm(struct sched *s, struct str uid, struct str node);
 
 /* It counts against a node: bound or assumed. */
 bool sched_has_pod(const struct sched *s, struct str uid);

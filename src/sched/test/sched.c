@@ -187,6 +187,16 @@ TEST(sched_events)
     sched_remove_pod(s, S("p"));
     sched_remove_pod(s, S("p"));
     check_int(sched_choose(s, &a, big, NULL, NULL).n_fit, 1);
+    test_case("a binding that was assumed is confirmed, another one is not");
+    check(!sched_confirm(s, S("p"), S("a")));
+    sched_assume(s, unbound, S("a"));
+    check(!sched_confirm(s, S("p"), S("b")));
+    sched_set_pod(s, unbound);
+    check(sched_has_pod(s, S("p")));
+    check(sched_confirm(s, S("p"), S("a")));
+    check_int(sched_choose(s, &a, big, NULL, NULL).n_fit, 0);
+    sched_set_pod(s, unbound); /* as no watch tells it: it is assumed no more */
+    check(!sched_has_pod(s, S("p")));
     test_case("a pod may come before its node");
     set_pods(&a, s, "q @b cpu=3");
     check_int(sched_n_nodes(s), 1);
