@@ -17,8 +17,6 @@
 #include "queue/queue.h"
 #include "schema/codec.h"
 
-#define PASSED_OVER_AFTER span_s(3)
-
 /* What Workloads look at of a queue, read once for all of them: its view without the status. */
 struct kept {
     struct str path; /* owned */
@@ -241,17 +239,6 @@ static void act(struct step *s, struct object *o, const struct workload_plan *p)
         step_again(s, p->again);
 }
 
-/* That it was passed over with an equal one is no news for who has just given its quota back,
- * and may start again at once: how long that waits. */
-static struct span until_passed_over(const struct kueue_workload *wl, struct instant now)
-{
-    const struct condition *quota = workload_condition(wl, S("QuotaReserved"));
-
-    if (!quota || !str_eq(quota->reason, S("PendingEvaluation")))
-        return (struct span){0};
-    return instant_sub(instant_add(quota->last_transition_time, PASSED_OVER_AFTER), now);
-}
-
 static int reconcile(struct step *s, struct err *err)
 {
     struct workloads *w = s->ctx;
@@ -263,7 +250,7 @@ static int reconcile(struct step *s, struct err *err)
     step_hold(s, o);
     const struct kueue_workload *wl = object_view(o, s->arena);
     struct workload_seen seen = look_around(s, w, wl);
-    struct span left = until_passed_over(wl, s->now);
+    struct span left = workload_silence(wl, s->now);
     if (seen.equal_failed.len && left.ns > 0) {
         seen.equal_failed = S("");
         step_again(s, left);

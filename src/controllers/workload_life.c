@@ -616,6 +616,16 @@ static bool say_queue(struct look *l)
     return true;
 }
 
+struct span workload_silence(const struct kueue_workload *wl, struct instant now)
+{
+    const struct condition *quota = workload_condition(wl, S("QuotaReserved"));
+
+    if (!quota || !str_eq(quota->reason, S("PendingEvaluation")))
+        return (struct span){0};
+    struct instant end = instant_add(quota->last_transition_time, WORKLOAD_SILENCE);
+    return (struct span){MAX(instant_sub(end, now).ns, INT64_C(0))};
+}
+
 static void say_why(struct look *l)
 {
     const struct condition *quota = workload_edit_condition(l->e, S("QuotaReserved"));

@@ -95,6 +95,10 @@ struct workload_readiness {
 };
 struct workload_readiness workload_readiness(const struct kueue_workload *wl,
                                              bool all_are_ready);
+/* How long it is not to be told yet that it was passed over with an equal one: that is no news
+ * for who has just given its quota back, and may start again at once. */
+#define WORKLOAD_SILENCE span_s(3)
+struct span workload_silence(const struct kueue_workload *wl, struct instant now);
 /* How long it held quota as admitted, in all; 0 where it is not both admitted and finished. */
 struct span workload_ran_for(const struct kueue_workload *wl);
 

@@ -271,3 +271,31 @@ TEST(workload_readiness)
                     cases[i].want);
     }
 }
+
+TEST(workload_silence)
+{
+    static const struct {
+        const char *name, *status;
+        int64_t after_s, want_s;
+    } cases[] = {
+        {"nothing was said yet", "",         0, 0},
+        { "its quota was just given back",
+         "'conditions':[" C("QuotaReserved", "False", "PendingEvaluation") "]", 0, 3},
+        { "a moment later",
+         "'conditions':[" C("QuotaReserved", "False", "PendingEvaluation") "]", 2, 1},
+        { "long ago",                      "'conditions':[" C("QuotaReserved", "False", "PendingEvaluation") "]",                                        9,
+         0},
+        {                                        "it has another reason",         "'conditions':[" C("QuotaReserved",           "False",                                     "Pending") "]",
+         0, 0},
+    };
+    scoped(arena_fini) struct arena a = arena_sized(16 << 10);
+    struct instant then;
+
+    check(time_parse(S("2026-01-01T00:59:00Z"), &then, NULL) == 0);
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct instant now = instant_add(then, span_s(cases[i].after_s));
+        test_case(cases[i].name);
+        check_int(workload_silence(workload(&a, "", cases[i].status), now).ns,
+                  span_s(cases[i].want_s).ns);
+    }
+}
