@@ -20,13 +20,9 @@ struct arena_hold {
 
 #define FIRST_SIZE ((size_t)4 << 10)
 
-size_t size_mul(size_t n, size_t size)
+void size_overflow(size_t n, size_t size)
 {
-    size_t all;
-
-    if (__builtin_mul_overflow(n, size, &all))
-        die("out of memory: %zu times %zu bytes", n, size);
-    return all;
+    die("out of memory: %zu times %zu bytes", n, size);
 }
 
 void *mem_alloc(size_t size)
@@ -208,8 +204,7 @@ void arena_reset(struct arena *a)
     a->total = largest->size;
 }
 
-/* One that holds `need` bytes at least, aligned. */
-static __attribute__((noinline)) void add_block(struct arena *a, size_t need, size_t align)
+void arena_add_block(struct arena *a, size_t need, size_t align)
 {
     size_t size = a->next_size ? a->next_size : FIRST_SIZE;
 
@@ -225,27 +220,9 @@ static __attribute__((noinline)) void add_block(struct arena *a, size_t need, si
     a->total += size;
 }
 
-static inline void *take(struct arena *a, size_t size, size_t align)
-{
-    size_t pad = (size_t)(-(uintptr_t)a->at & (align - 1));
-
-    if (unlikely((size_t)(a->end - a->at) < pad || (size_t)(a->end - a->at) - pad < size)) {
-        add_block(a, size, align);
-        pad = (size_t)(-(uintptr_t)a->at & (align - 1));
-    }
-    void *p = a->at + pad;
-    a->at += pad + size;
-    return p;
-}
-
-void *arena_raw(struct arena *a, size_t size, size_t align)
-{
-    return take(a, size, align);
-}
-
 void *arena_alloc(struct arena *a, size_t size, size_t align)
 {
-    void *p = take(a, size, align);
+    void *p = arena_raw(a, size, align);
 
     if (size)
         memset(p, 0, size);
@@ -259,7 +236,7 @@ void *arena_grow(struct arena *a, void *old, size_t old_size, size_t size, size_
         a->at = (char *)old + size;
         return old;
     }
-    void *p = take(a, size, align);
+    void *p = arena_raw(a, size, align);
     if (old_size)
         memcpy(p, old, MIN(old_size, size));
     return p;

@@ -33,10 +33,24 @@ void arena_fini(struct arena *a);
 /* Empties it and keeps the largest block for the next use. */
 void arena_reset(struct arena *a);
 
-/* `size` zeroed bytes. `align` is a power of two up to 64. */
+/* A new block that holds so many bytes at least, so aligned: for arena_raw(). */
+void arena_add_block(struct arena *a, size_t size, size_t align);
+
+/* `size` bytes, not zeroed. `align` is a power of two up to 64. */
+static inline void *arena_raw(struct arena *a, size_t size, size_t align)
+{
+    size_t pad = (size_t)(-(uintptr_t)a->at & (align - 1));
+
+    if (unlikely((size_t)(a->end - a->at) < pad || (size_t)(a->end - a->at) - pad < size)) {
+        arena_add_block(a, size, align);
+        pad = (size_t)(-(uintptr_t)a->at & (align - 1));
+    }
+    void *p = a->at + pad;
+    a->at += pad + size;
+    return p;
+}
+/* The same, zeroed. */
 void *arena_alloc(struct arena *a, size_t size, size_t align) __attribute__((malloc));
-/* The same, not zeroed. */
-void *arena_raw(struct arena *a, size_t size, size_t align) __attribute__((malloc));
 /* Grows the newest allocation in place where it can, copies where it cannot. */
 void *arena_grow(struct arena *a, void *old, size_t old_size, size_t size, size_t align);
 
@@ -64,8 +78,16 @@ void arena_hold(struct arena *a, void (*release)(void *what), void *what);
  * the heap with this thread's. */
 void arena_give_back(void);
 
+no_return rare void size_overflow(size_t n, size_t size);
 /* n * size; ends the process where that overflows. */
-size_t size_mul(size_t n, size_t size);
+static inline size_t size_mul(size_t n, size_t size)
+{
+    size_t all;
+
+    if (unlikely(__builtin_mul_overflow(n, size, &all)))
+        size_overflow(n, size);
+    return all;
+}
 /* malloc, calloc and realloc that end the process with one line when there is no memory. */
 void *mem_alloc(size_t size) __attribute__((malloc));
 void *mem_zero(size_t n, size_t size) __attribute__((malloc));

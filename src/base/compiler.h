@@ -12,6 +12,8 @@
 #define no_return __attribute__((noreturn))
 #define unused __attribute__((unused))
 #define not_inline __attribute__((noinline))
+/* Hardly ever called: what leads to it is kept out of the way of the rest. */
+#define rare __attribute__((cold))
 #define fallthrough __attribute__((fallthrough))
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)

@@ -49,9 +49,10 @@ extern "C" {
 #endif
 
 /* Sets code and text; err may be NULL. Always -1, so that `return err_set(...)` reads well. */
-int err_set(struct err *err, enum err_code code, const char *format, ...) like_printf(3, 4);
+rare int err_set(struct err *err, enum err_code code, const char *format, ...)
+    like_printf(3, 4);
 /* Puts "what we were doing: " in front. Always -1. */
-int err_wrap(struct err *err, const char *format, ...) like_printf(2, 3);
+rare int err_wrap(struct err *err, const char *format, ...) like_printf(2, 3);
 /* The code's name in capitals, such as "CONFLICT". */
 const char *err_name(enum err_code code);
 struct str err_str(const struct err *err);

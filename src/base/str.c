@@ -265,6 +265,27 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return (uint64_t)p ^ (uint64_t)(p >> 64);
 }
 
+static uint64_t word_before(const char *end)
+{
+    uint64_t word;
+
+    memcpy(&word, end - sizeof(word), sizeof(word));
+    return word;
+}
+
+/* Of fewer than eight bytes, each in it. */
+static uint64_t short_word(const char *p, size_t n)
+{
+    uint32_t first, last;
+
+    if (n < sizeof(first))
+        return (uint64_t)(unsigned char)p[0] << 16 | (uint64_t)(unsigned char)p[n / 2] << 8 |
+               (unsigned char)p[n - 1];
+    memcpy(&first, p, sizeof(first));
+    memcpy(&last, p + n - sizeof(last), sizeof(last));
+    return (uint64_t)first << 32 | last;
+}
+
 uint64_t str_hash(struct str s)
 {
     uint64_t h = hash_seed() ^ (s.len * 0x9E3779B97F4A7C15ull), word;
@@ -276,8 +297,7 @@ uint64_t str_hash(struct str s)
         h = mix(h ^ word, 0xA0761D6478BD642Full);
     }
     if (n) {
-        word = 0;
-        memcpy(&word, p, n);
+        word = s.len >= 8 ? word_before(p + n) : short_word(p, n);
         h = mix(h ^ word, 0xE7037ED1A0B428DBull);
     }
     return mix(h, 0x8EBC6AF09C88C6E3ull);

@@ -41,12 +41,29 @@ struct managed_entry *managed_put(struct arena *a, struct managed *m, struct man
 
 /* ---- reading ---- */
 
-/* The index + 1 of each id that was read. */
+#define FEW_ENTRIES 16 /* more are found by an index */
+
+/* The indexes of entries by their ids, where they are many. */
 typedef MAP(uint32_t) id_map;
 
 static void id_map_fini(id_map *m)
 {
     map_fini(m);
+}
+
+/* The entry's index, or STR_NONE. */
+static size_t find_entry(id_map *ids, const struct managed *m, struct str id)
+{
+    if (m->entries.len <= FEW_ENTRIES) {
+        vec_each (i, &m->entries)
+            if (str_eq(m->entries.at[i].id, id))
+                return i;
+        return STR_NONE;
+    }
+    for (size_t i = map_len(ids); i < m->entries.len; i++)
+        *map_put(ids, m->entries.at[i].id) = (uint32_t)i;
+    const uint32_t *i = map_get(ids, id);
+    return i ? *i : STR_NONE;
 }
 
 /* Does FieldsV1 name anything of the set? Items of lists are not told apart. */
@@ -102,20 +119,18 @@ static int read_entry(struct arena *a, const struct json *v, const struct manage
         return -1;
     if (e.set.n == 0 && !apart)
         return 0;
-    uint32_t *known = map_put(ids, e.id), tag = (uint32_t)m->entries.len;
+    size_t known = find_entry(ids, m, e.id);
     struct manager x = {.id = e.id,
                         .version = e.version,
                         .is_apply = e.is_apply,
                         .is_apart = apart,
-                        .tag = tag,
+                        .tag = (uint32_t)(known == STR_NONE ? m->entries.len : known),
                         .set = e.set};
-    if (*known) { /* the later one of two counts */
-        x.tag = *known - 1;
-        m->entries.at[x.tag] = e;
-        managers->list.at[x.tag] = x;
+    if (known != STR_NONE) { /* the later one of two counts */
+        m->entries.at[known] = e;
+        managers->list.at[known] = x;
         return 0;
     }
-    *known = tag + 1;
     vec_push_in(a, &m->entries, e);
     vec_push_in(a, &managers->list, x);
     return 0;
@@ -144,7 +159,6 @@ int managed_read(struct arena *a, const struct json *list, const struct managed_
 struct sorted {
     const struct manager *m;
     const struct managed_entry *e;
-    int64_t seconds;
 };
 
 static int64_t seconds_of(const struct managed_entry *e)
@@ -156,13 +170,25 @@ static int64_t seconds_of(const struct managed_entry *e)
     return t.ns / SECOND_NS;
 }
 
+/* Conforming spells times in one way, "2026-01-02T03:04:05Z": their order is that of the texts.
+ */
+static int by_time(const struct managed_entry *x, const struct managed_entry *y)
+{
+    const size_t usual = strlen("2026-01-02T03:04:05Z");
+
+    if (x->time.len == usual && y->time.len == usual)
+        return memcmp(x->time.at, y->time.at, usual);
+    int64_t a = seconds_of(x), b = seconds_of(y);
+    return (a > b) - (a < b);
+}
+
 static int by_place(const void *a, const void *b)
 {
     const struct sorted *x = a, *y = b;
     int order = (int)y->m->is_apply - (int)x->m->is_apply;
 
     if (!order)
-        order = (x->seconds > y->seconds) - (x->seconds < y->seconds);
+        order = by_time(x->e, y->e);
     if (!order)
         order = str_cmp(x->e->manager, y->e->manager);
     if (!order)
@@ -216,7 +242,7 @@ static struct sorted *sorted_managers(struct arena *a, struct managed *m,
     vec_each (i, &managers->list) {
         const struct manager *x = &managers->list.at[i];
         const struct managed_entry *e = entry_of(m, x);
-        out[i] = (struct sorted){x, e, managers->list.len > 1 ? seconds_of(e) : 0};
+        out[i] = (struct sorted){x, e};
     }
     sort_stable(out, managers->list.len, sizeof(*out), by_place);
     return out;
@@ -237,10 +263,9 @@ struct json managed_write(struct arena *a, struct managed *m, const struct manag
 static int by_age(const void *a, const void *b)
 {
     const struct sorted *x = a, *y = b;
+    int order = by_time(x->e, y->e);
 
-    if (x->seconds != y->seconds)
-        return x->seconds < y->seconds ? -1 : 1;
-    return str_cmp(x->m->id, y->m->id);
+    return order ? order : str_cmp(x->m->id, y->m->id);
 }
 
 static void forget(struct managers *managers, struct str id)
@@ -278,18 +303,18 @@ void managed_cap(struct arena *a, struct managed *m, struct managers *managers)
 {
     VEC(struct sorted) updaters = {0};
     VEC(struct managed_entry) firsts = {0}; /* of each version */
-    size_t n;
+    size_t n = 0;
 
-    vec_each (i, &managers->list) {
-        const struct manager *x = &managers->list.at[i];
-        const struct managed_entry *e = entry_of(m, x);
-        if (!x->is_apply)
-            vec_push_in(a, &updaters,
-                        (struct sorted){arena_copy(a, x), arena_copy(a, e), seconds_of(e)});
-    }
-    n = updaters.len;
+    vec_each (i, &managers->list)
+        n += !managers->list.at[i].is_apply;
     if (n <= APPLY_MAX_UPDATERS)
         return;
+    vec_each (i, &managers->list) {
+        const struct manager *x = &managers->list.at[i];
+        if (!x->is_apply)
+            vec_push_in(a, &updaters,
+                        (struct sorted){arena_copy(a, x), arena_copy(a, entry_of(m, x))});
+    }
     sort_stable(updaters.at, updaters.len, sizeof(*updaters.at), by_age);
     for (size_t i = 0; i < updaters.len && n > APPLY_MAX_UPDATERS; i++) {
         const struct managed_entry *e = updaters.at[i].e, *first = NULL;

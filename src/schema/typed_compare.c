@@ -64,6 +64,25 @@ static int compare_entry(struct walk *w, const struct schema *s, struct str name
     return 0;
 }
 
+/* As most members of two versions are. False says nothing. */
+static bool is_same(const struct json *l, const struct json *r)
+{
+    if (json_is_shared(l, r))
+        return true;
+    if (l->type != r->type)
+        return false;
+    switch ((enum json_type)l->type) {
+    case JSON_STRING:
+        return l->len == r->len && bytes_eq(l->s, r->s, l->len);
+    case JSON_INT:
+        return l->i == r->i;
+    case JSON_BOOL:
+        return l->boolean == r->boolean;
+    default:
+        return false;
+    }
+}
+
 static int compare_maps(struct walk *w, const struct schema *s, const struct json *l,
                         const struct json *r, const struct typed_at *at, struct change *out)
 {
@@ -79,6 +98,8 @@ static int compare_maps(struct walk *w, const struct schema *s, const struct jso
             i = hint;
         else
             i = json_names_find(w->arena, &in_r, r->members, r->len, m->name);
+        if (i != STR_NONE && is_same(&m->value, &r->members[i].value))
+            continue;
         if (compare_entry(w, s, m->name, &m->value, i == STR_NONE ? NULL : &r->members[i].value,
                           at, &levels) < 0)
             return -1;

@@ -69,16 +69,17 @@ struct field_errors {
 struct field_errors field_errors_in(struct arena *a);
 
 /* All texts are copied into the arena; bad values are borrowed (they live in the tree). */
-void field_required(struct field_errors *e, const struct field_path *p, const char *format, ...)
-    like_printf(3, 4);
-void field_invalid(struct field_errors *e, const struct field_path *p, const struct json *value,
-                   const char *format, ...) like_printf(4, 5);
-void field_type_invalid(struct field_errors *e, const struct field_path *p,
+rare void field_required(struct field_errors *e, const struct field_path *p, const char *format,
+                         ...) like_printf(3, 4);
+rare void field_invalid(struct field_errors *e, const struct field_path *p,
                         const struct json *value, const char *format, ...) like_printf(4, 5);
-void field_forbidden(struct field_errors *e, const struct field_path *p, const char *format,
-                     ...) like_printf(3, 4);
-void field_not_supported(struct field_errors *e, const struct field_path *p,
-                         const struct json *value, const struct json *supported, size_t n);
+rare void field_type_invalid(struct field_errors *e, const struct field_path *p,
+                             const struct json *value, const char *format, ...)
+    like_printf(4, 5);
+rare void field_forbidden(struct field_errors *e, const struct field_path *p,
+                          const char *format, ...) like_printf(3, 4);
+rare void field_not_supported(struct field_errors *e, const struct field_path *p,
+                              const struct json *value, const struct json *supported, size_t n);
 /* True where v is one of the words; else told as not supported. */
 bool field_one_of(struct field_errors *e, const struct field_path *p, const struct json *v,
                   const char *const *words, size_t n);
@@ -88,14 +89,14 @@ bool field_check_name(struct field_errors *e, const struct field_path *p, enum n
 /* The texts under one name of a list's items differ; each that came before is a duplicate. */
 void field_check_differ(struct field_errors *e, const struct field_path *list_at,
                         const struct json *list, const char *name);
-void field_duplicate(struct field_errors *e, const struct field_path *p,
-                     const struct json *value);
-void field_not_found(struct field_errors *e, const struct field_path *p,
-                     const struct json *value);
-void field_too_long(struct field_errors *e, const struct field_path *p,
-                    const struct json *value, int64_t most_bytes);
-void field_too_many(struct field_errors *e, const struct field_path *p, int64_t n,
-                    int64_t most);
+rare void field_duplicate(struct field_errors *e, const struct field_path *p,
+                          const struct json *value);
+rare void field_not_found(struct field_errors *e, const struct field_path *p,
+                          const struct json *value);
+rare void field_too_long(struct field_errors *e, const struct field_path *p,
+                         const struct json *value, int64_t most_bytes);
+rare void field_too_many(struct field_errors *e, const struct field_path *p, int64_t n,
+                         int64_t most);
 /* One that is put together elsewhere. */
 void field_error_add(struct field_errors *e, struct field_error one);
 /* All of `more`, which has the same arena. */

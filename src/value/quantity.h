@@ -48,7 +48,8 @@ void quantity_write(struct buf *out, const struct quantity *q);
 struct str quantity_text(struct arena *a, const struct quantity *q);
 /* Would it be written just so? Looks at what most texts are; false says nothing. */
 bool quantity_is_canonical(struct str text);
-/* The canonical text: no fraction, the largest suffix that loses nothing. */
+/* The canonical text: no fraction, the largest suffix that loses nothing. Past E it is written
+ * with an exponent, 1e21; upstream writes that as 1, and the amount is lost. */
 void quantity_write_canonical(struct buf *out, const struct quantity *q);
 const char *quantity_format_name(enum quantity_format format);
 

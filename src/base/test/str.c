@@ -60,6 +60,7 @@ TEST(str_rune)
         {"three bytes",                 "\xe2\x82\xac",     0x20AC,  3},
         {"four bytes",                  "\xf0\x9f\x98\x80", 0x1F600, 4},
         {"an overlong form is refused", "\xc0\x80",         -1,      1},
+        {"one of three bytes, too",     "\xe0\x9f\xbf",     -1,      1},
         {"a surrogate is refused",      "\xed\xa0\x80",     -1,      1},
         {"past the end",                "\xe2\x82",         -1,      1},
         {"above the last code point",   "\xf4\x90\x80\x80", -1,      1},

@@ -310,7 +310,9 @@ TEST(sched_init_containers)
                   str_printf(&a, "a cpu=%d; b cpu=%d%c", (int)cases[i].want - 1,
                              (int)cases[i].want, 0)
                       .at);
-        check_samez(sched_choose(s, &a, p, NULL, NULL).node, "b");
+        struct sched_choice c = sched_choose(s, &a, p, NULL, NULL);
+        check_samez(c.node, "b");
+        check_int(c.n_fit, 1); /* the other would not do, even alone */
         sched_free(s);
     }
 }

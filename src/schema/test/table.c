@@ -58,6 +58,36 @@ TEST(table_values)
     }
 }
 
+TEST(table_place_is_a_hint)
+{
+    static const struct {
+        const char *name;
+        uint16_t place;
+        const char *want;
+    } cases[] = {
+        {"kind", 0,     "- 5 - - "}, /* not known */
+        {"kind", 2,     "- 5 - - "}, /* right */
+        {"kind", 1,     "- 5 - - "}, /* of another object, whose field is as long */
+        {"kind", 4,     "- 5 - - "},
+        {"kind", 60000, "- 5 - - "},
+        {"x",    3,     "- - - - "},
+    };
+    scoped(arena_fini) struct arena a = arena_sized(4096);
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct json_member m = {str_from(cases[i].name), json_of_i64(5)};
+        m.value.place = cases[i].place;
+        struct json v = {.type = JSON_OBJECT, .len = 1, .members = &m};
+        uint64_t given = 0;
+        const struct json **values = schema_values(&a, &object, &v, &given);
+        struct buf b = buf_in(&a, 64);
+        test_case(cases[i].want);
+        for (size_t k = 0; k < object.n_fields; k++)
+            buf_printf(&b, "%.*s ", STR_ARG(values[k] ? json_text(&a, values[k]) : S("-")));
+        check_same(buf_str(&b), str_from(cases[i].want));
+    }
+}
+
 TEST(table_sets)
 {
     static const struct {

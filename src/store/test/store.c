@@ -182,6 +182,8 @@ static const struct {
      "1 2 3 [a-b/c:3 a/z:2 b/a:1]"                                                                              },
     {"a list as of an old revision",          "+a 0 +b 0 +c 0 . +b 2 -a 1 +d 0 . ?3 ?4 ?5",
      "1 2 3 4 5 6 [a:1 b:2 c:3] [a:1 b:4 c:3] [b:4 c:3]"                                                        },
+    {"what changed twice since, as it was",   "+a 0 +b 0 . +a 1 +b 2 . +a 3 . ?2",
+     "1 2 3 4 5 [a:1 b:2]"                                                                                      },
     {"a list of the future",                  "+a 0 . ?2",                                  "1 TIMEOUT"         },
 };
 
