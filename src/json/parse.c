@@ -261,7 +261,8 @@ typedef MAP(uint32_t) name_map;
 
 static void name_map_fini(name_map *m)
 {
-    map_fini(m);
+    if (map_len(m)) /* few objects are large */
+        map_fini(m);
 }
 
 static size_t find_member(struct parser *p, name_map *names, size_t base, struct str name)
