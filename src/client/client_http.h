@@ -13,6 +13,8 @@
 struct kubeconfig;
 
 #define CLIENT_MAX_TRIES 10                  /* of one call that the server puts off */
+#define CLIENT_LARGE_PAGE 5000               /* where pages expired before the last was read */
+#define CLIENT_RESTARTS 3                    /* of a list, before that is told as an error */
 #define CLIENT_PAGE 500                      /* objects of a list asked for at a time */
 #define CLIENT_MAX_ANSWER ((size_t)64 << 20) /* bytes of an answer, or of a page */
 #define CLIENT_MAX_EVENT ((size_t)16 << 20)  /* bytes of one event of a watch */

@@ -7,10 +7,10 @@ struct listing {
     const struct kind *kind;
     client_list_fn *done;
     void *ctx;
-    size_t path_len; /* of the target without `continue` */
+    size_t all_len, page_len; /* of the target without `limit`, without `continue` */
     VEC(struct object *) items;
     uint64_t revision;
-    bool is_restarted; /* after a page that had expired */
+    int n_restarts; /* after a page that had expired */
 };
 
 static void forget_items(struct listing *l)
@@ -34,9 +34,17 @@ static void answer(struct listing *l, const struct err *err)
     free(l);
 }
 
+static void ask_in_pages_of(struct listing *l, int n)
+{
+    l->talk.target.len = l->all_len;
+    client_query(&l->talk.target, S("limit"), str_printf(&l->talk.arena, "%d", n));
+    l->page_len = l->talk.target.len;
+    talk_start(&l->talk);
+}
+
 static void ask_page(struct listing *l, struct str token)
 {
-    l->talk.target.len = l->path_len;
+    l->talk.target.len = l->page_len;
     if (token.len)
         client_query(&l->talk.target, S("continue"), token);
     talk_start(&l->talk);
@@ -75,10 +83,9 @@ static void page_done(struct talk *t, const struct err *err)
     if (t->code != 200) {
         client_error(t->code, json_parse(&a, buf_str(&t->answer), NULL, NULL),
                      buf_str(&t->answer), &why);
-        if (why.code == ERR_GONE && l->items.len && !l->is_restarted) {
-            l->is_restarted = true; /* the pages were read too slowly: once more */
-            forget_items(l);
-            ask_page(l, (struct str){0});
+        if (why.code == ERR_GONE && l->items.len && l->n_restarts++ < CLIENT_RESTARTS) {
+            forget_items(l); /* the pages were read too slowly: again, by fewer of them */
+            ask_in_pages_of(l, CLIENT_LARGE_PAGE);
             return;
         }
         answer(l, &why);
@@ -101,11 +108,10 @@ void remote_list(struct client *c, const struct client_target *t,
     l->ctx = ctx;
     talk_init(&l->talk, (struct remote *)c, S("GET"), t);
     l->talk.done = page_done;
-    client_query(&l->talk.target, S("limit"), str_printf(&l->talk.arena, "%d", CLIENT_PAGE));
     if (sel->labels.len)
         client_query(&l->talk.target, S("labelSelector"), sel->labels);
     if (sel->fields.len)
         client_query(&l->talk.target, S("fieldSelector"), sel->fields);
-    l->path_len = l->talk.target.len;
-    talk_start(&l->talk);
+    l->all_len = l->talk.target.len;
+    ask_in_pages_of(l, CLIENT_PAGE);
 }

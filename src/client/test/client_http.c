@@ -288,17 +288,17 @@ TEST(client_http_lists)
     struct client_select sel = {.labels = S("a in (b)"), .fields = S("metadata.name!=z")};
     client_list(w.client, &t, &sel, got_list, &w);
     go(&w, 1);
-    check_log(&w, "GET " BASE "?limit=500&labelSelector=a%20in%20%28b%29"
-                  "&fieldSelector=metadata.name%21%3Dz\n"
-                  "GET " BASE "?limit=500&labelSelector=a%20in%20%28b%29"
-                  "&fieldSelector=metadata.name%21%3Dz&continue=more%2B\n");
+    check_log(&w, "GET " BASE "?labelSelector=a%20in%20%28b%29"
+                  "&fieldSelector=metadata.name%21%3Dz&limit=500\n"
+                  "GET " BASE "?labelSelector=a%20in%20%28b%29"
+                  "&fieldSelector=metadata.name%21%3Dz&limit=500&continue=more%2B\n");
     check_got(&w, "@9 n/a@1 n/b@2 n/c@3\n");
     t.ns = S("");                                  /* all namespaces */
     client_list(w.client, &t, NULL, got_list, &w); /* the second page comes too late */
     go(&w, 1);
     check_log(&w, "GET /base/api/v1/configmaps?limit=500\n"
                   "GET /base/api/v1/configmaps?limit=500&continue=x\n"
-                  "GET /base/api/v1/configmaps?limit=500\n");
+                  "GET /base/api/v1/configmaps?limit=5000\n");
     check_got(&w, "@12 n/a@1 n/d@11\n");
     client_list(w.client, &t, NULL, got_list, &w);
     go(&w, 1);
