@@ -76,3 +76,33 @@ TEST(protobuf_kinds)
         buf_fini(&message);
     }
 }
+
+/* JSON would make U+FFFD of each, and so one of two that differ. */
+TEST(protobuf_texts_are_utf8)
+{
+    static const struct {
+        const char *name, *message, *want;
+    } cases[] = {
+        {"a text",           "1{1=\xff}",                         "protobuf body cannot be read: a string is not UTF-8"},
+        {"a key of a map",   "1{11{1=\xff 2=v}}",
+         "protobuf body cannot be read: a key of a map is not UTF-8"                                                   },
+        {"a value of a map", "1{11{1=k 2=\xff}}",
+         "protobuf body cannot be read: a string is not UTF-8"                                                         },
+        {"a port's name",    "2{2{1=c 10{1{2{2{1:1 3=\xff}}}}}}",
+         "protobuf body cannot be read: a string is not UTF-8"                                                         },
+        {"what is UTF-8",    "1{11{1=\xc3\xa9 2=\xe2\x82\xac}}",  ""                                                   },
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        scoped(arena_fini) struct arena a = arena_sized(4096);
+        scoped(buf_fini) struct buf message = {0};
+        struct err err = {0};
+        const char *at = cases[i].message;
+        test_case(cases[i].name);
+        put(&message, &at);
+        const struct json *v =
+            protobuf_decode(&a, kind_of(S("v1"), S("Pod"))->schema, buf_str(&message), &err);
+        check(!v == (cases[i].want[0] != 0));
+        check_samez(err_str(&err), cases[i].want);
+    }
+}
