@@ -99,6 +99,10 @@ TEST(device_claim_status)
          "Invalid status.allocation.devices.results[0].pool, "
          "Invalid status.allocation.devices.results[0].device, "
          "Invalid status.allocation.devices.results[0].shareID"},
+        {"one that it has is not judged again", "ResourceClaim",
+         STATUS("'allocation':{'devices':{'results':[{'request':'q','driver':'d','pool':'p','device':'x'}]}}"),
+         STATUS("'allocation':{'devices':{'results':[{'request':'q','driver':'d','pool':'p','device':'x'}]}},"
+                "'reservedFor':[" USER("1") "]"), ""},
         {"another device", "ResourceClaim", STATUS(GOT),
          STATUS("'allocation':{'devices':{'results':[{'request':'r','driver':'d','pool':'p','device':'y'}]}}"),
          "Invalid status.allocation"},
@@ -164,6 +168,9 @@ TEST(device_slices)
         {"values in order, one of them by itself", "ResourceSlice", NULL,
          SLICE(POLICY("'default':'3','validValues':['1','4','2','2','11']")),
          "Invalid " P "validValues[2], Duplicate " P "validValues[3], Invalid " P "validValues[4], Invalid " P "default"},
+        {"a default between two steps", "ResourceSlice", NULL,
+         SLICE(POLICY("'default':'4','validRange':{'min':'2','max':'8','step':'3'}")),
+         "Invalid " P "default"},
         {"a range in steps", "ResourceSlice", NULL,
          SLICE(POLICY("'default':'3','validRange':{'min':'2','max':'9','step':'2'}")),
          "Invalid " P "validRange.max, Invalid " P "default"},
