@@ -3,8 +3,10 @@
 #include "base/testing.h"
 #include "schema/conform.h"
 #include "schema/default.h"
+#include "schema/strategic.h"
 #include "schema/table.h"
 #include "schema/validate.h"
+#include "json/patch.h"
 
 /* As no writer could have stored it, so that looking at it shows. */
 static const char stored[] =
@@ -86,5 +88,48 @@ TEST(conform_is_done_once)
         const struct json *x = schema_conform(&a, meta, v, NULL, NULL, &err);
         check_samez(json_text(&a, x), cases[i].want);
         check(schema_conform(&a, meta, x, NULL, NULL, &err) == x);
+    }
+}
+
+/* Conforming passes over what it has made itself; a patch works on what it has made. */
+TEST(conform_sees_what_a_patch_did)
+{
+    static const char *const gone = "{\"name\":\"a\"}";
+    static const struct {
+        const char *name, *how, *patch, *want;
+    } cases[] = {
+        {"the last label goes",       "json",      "[{\"op\":\"remove\",\"path\":\"/labels/k\"}]",             NULL                                                              },
+        {"the last label goes",       "merge",     "{\"labels\":{\"k\":null}}",                                NULL                                                              },
+        {"the last label goes",       "strategic", "{\"labels\":{\"k\":null}}",                                NULL                                                              },
+        {"all of them go",            "strategic", "{\"labels\":{\"$patch\":\"delete\"}}",                     NULL                                                              },
+        {"a value that says nothing", "json",
+         "[{\"op\":\"replace\",\"path\":\"/labels/k\",\"value\":null}]",                                       "{\"name\":\"a\",\"labels\":{\"k\":\"\"}}"                        },
+        {"an empty text",             "json",      "[{\"op\":\"replace\",\"path\":\"/name\",\"value\":\"\"}]",
+         "{\"labels\":{\"k\":\"v\"}}"                                                                                                                                            },
+        {"an empty text",             "merge",     "{\"name\":\"\"}",                                          "{\"labels\":{\"k\":\"v\"}}"                                      },
+        {"a field before others",     "json",
+         "[{\"op\":\"add\",\"path\":\"/generateName\",\"value\":\"g\"}]",                                      "{\"name\":\"a\",\"generateName\":\"g\",\"labels\":{\"k\":\"v\"}}"},
+        {"a field moved to another",  "json",
+         "[{\"op\":\"move\",\"from\":\"/labels\",\"path\":\"/annotations\"}]",                                 "{\"name\":\"a\",\"annotations\":{\"k\":\"v\"}}"                  },
+    };
+    const struct schema *meta = schema_field(kind_job.schema, S("metadata"))->type;
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        scoped(arena_fini) struct arena a = {0};
+        const struct json *v =
+            json_parse(&a, S("{\"labels\":{\"k\":\"v\"},\"name\":\"a\"}"), NULL, NULL);
+        const struct json *patch = json_parse(&a, str_from(cases[i].patch), NULL, NULL);
+        struct err err = {0};
+        test_case(cases[i].name);
+        v = schema_conform(&a, meta, v, NULL, NULL, &err);
+        if (cases[i].how[0] == 'j')
+            v = json_patch(&a, v, patch, &err);
+        else if (cases[i].how[0] == 'm')
+            v = json_merge_patch(&a, v, patch);
+        else
+            v = schema_strategic_apply(&a, meta, v, patch, &err);
+        check(v);
+        v = schema_conform(&a, meta, v, NULL, NULL, &err);
+        check_samez(json_text(&a, v), cases[i].want ? cases[i].want : gone);
     }
 }
