@@ -78,7 +78,6 @@ static bool thaw(struct work *w, struct json *v)
         memcpy(copy, v->items, v->len * size);
     v->items = copy; /* the same place as `members` */
     v->thawed = (uint8_t)room;
-    v->place = 0; /* what is changed is no longer as it was found to be */
     return true;
 }
 

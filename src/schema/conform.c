@@ -289,7 +289,7 @@ struct object_walk {
     const struct json *v, *known;
     const struct field_path *p;
     uint64_t is_given;
-    bool is_clean; /* conforming made it, and nothing has changed since */
+    bool is_clean;                               /* it is what would be written */
     const struct json *given[SCHEMA_SET_FIELDS]; /* what each field becomes; by is_given */
 };
 
@@ -311,7 +311,8 @@ static int read_members(struct walk *w, struct object_walk *o)
             !(x = conform(w, f->type, x, json_get_near(o->known, m->name, i), &child)))
             return -1;
         size_t at = (size_t)(f - o->s->fields);
-        o->is_clean &= x == &m->value && x->place == at + 1 && !(o->is_given >> at);
+        o->is_clean &=
+            x == &m->value && x->place == at + 1 && !(o->is_given >> at) && !is_left_out(f, x);
         o->given[at] = x;
         o->is_given |= UINT64_C(1) << at;
         n++;

@@ -45,7 +45,7 @@ struct filling {
     struct walk *w;
     const struct schema *s;
     const struct json *v;
-    struct json_obj out;
+    struct json_obj out; /* where it has changed */
     bool has_changed;
 };
 
@@ -77,12 +77,12 @@ static const struct json *fill_field(struct filling *x, const struct schema_fiel
 static const struct json *fill_object(struct walk *w, const struct schema *s,
                                       const struct json *v, const struct json *known)
 {
-    struct filling x = {.w = w, .s = s};
+    struct filling x;
     uint64_t asked = s->index ? s->index->defaulted : UINT64_MAX;
 
     if (s->defaults && !s->skip_defaults && w->is_native)
         v = s->defaults(w->a, v);
-    x.v = v;
+    x.w = w, x.s = s, x.v = v, x.has_changed = false;
     for (uint32_t i = 0; i < v->len; i++) {
         const struct json_member *m = &v->members[i];
         const struct schema_field *f = schema_field_of(s, m);

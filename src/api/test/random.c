@@ -217,6 +217,85 @@ static bool leads_there(struct chance *c, const struct kind *k, const struct jso
     return arrives(a, k, schema_strategic_apply(a, k->schema, from, patch, &err), to);
 }
 
+/* ---- a patch of one of its parts ---- */
+
+static void put_token(struct buf *b, struct str name)
+{
+    buf_byte(b, '/');
+    for (size_t i = 0; i < name.len; i++)
+        buf_add(b, name.at[i] == '/' ? S("~1") : str_slice(name, i, i + 1));
+}
+
+static struct str some_pointer(struct chance *c, const struct json *v)
+{
+    struct buf b = buf_in(c->a, 64);
+
+    do {
+        uint32_t i = pick(c, v->len);
+        if (v->type == JSON_OBJECT) {
+            put_token(&b, v->members[i].name);
+            v = &v->members[i].value;
+        } else {
+            buf_printf(&b, "/%" PRIu32, i);
+            v = &v->items[i];
+        }
+    } while (json_len(v) && pick(c, 4));
+    return buf_str(&b);
+}
+
+static const struct json *patched(struct chance *c, const struct json *v)
+{
+    static const char *const ops[] = {"remove", "replace", "move", "copy", "add"};
+    static const char *const values[] = {"null", "{}",    "[]",           "\"\"",
+                                         "0",    "\"x\"", "{\"a\":\"b\"}"};
+    struct buf b = buf_in(c->a, 256);
+
+    buf_printf(&b, "[{\"op\":\"%s\",\"path\":", ops[pick(c, countof(ops))]);
+    json_write_str(&b, some_pointer(c, v));
+    buf_add(&b, S(",\"from\":"));
+    json_write_str(&b, some_pointer(c, v));
+    buf_printf(&b, ",\"value\":%s}]", values[pick(c, countof(values))]);
+    return json_patch(c->a, v, json_parse(c->a, buf_str(&b), NULL, NULL), NULL);
+}
+
+/* As if its text had come: what conforming knows of the parts that it made itself, and what is
+ * shared with a known object, must not show. */
+static bool is_as_its_text(struct chance *c, const struct kind *k, const struct json *v,
+                           const struct json *known)
+{
+    struct arena *a = c->a;
+    const struct json *plain = json_parse(a, json_text(a, v), NULL, NULL);
+    const struct json *x = kind_conform(a, k, v, known, NULL, NULL);
+    const struct json *y = kind_conform(a, k, plain, NULL, NULL, NULL);
+
+    if (!x || !y)
+        return check(x == y);
+    if (!known && !same(x, y, a))
+        return false; /* what is shared keeps its defaults, which the text gets again */
+    return same(kind_default(a, k, x, known), kind_default(a, k, y, NULL), a);
+}
+
+TEST(patched_objects_are_as_their_text)
+{
+    scoped(arena_fini) struct arena a = arena_sized(1 << 20);
+    struct chance c = {&a, 521288629u};
+
+    for (size_t i = 0; i < KIND_COUNT; i++) {
+        test_case(kinds[i]->kind.at);
+        for (int n = 0; n < OBJECTS; n++) {
+            const struct json *v = object_of(&c, kinds[i]);
+            v = kind_default(&a, kinds[i], v, NULL);
+            const struct json *next = json_len(v) ? patched(&c, v) : NULL;
+            if (!json_is(next, JSON_OBJECT))
+                continue; /* the patch does not fit */
+            if (!check(is_as_its_text(&c, kinds[i], next, NULL) &&
+                       is_as_its_text(&c, kinds[i], next, v)))
+                break;
+        }
+        arena_reset(&a);
+    }
+}
+
 TEST(objects_read_back)
 {
     scoped(arena_fini) struct arena a = arena_sized(1 << 20);
