@@ -7,8 +7,8 @@
 
 struct arena_block {
     struct arena_block *older;
-    size_t size; /* of bytes[] */
-    _Alignas(64) char bytes[];
+    size_t size;                        /* of bytes[] */
+    _Alignas(max_align_t) char bytes[]; /* as malloc aligns; who needs more is moved up */
 };
 
 /* In the arena itself. */
