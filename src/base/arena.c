@@ -59,8 +59,11 @@ void free_ptr(void *pp)
 
 /* ---- blocks ---- */
 
+/* Under the address sanitizer, gcc's or clang's, so that a use after the end is seen. */
 #ifdef __SANITIZE_ADDRESS__
-#define HEAP_ONLY true /* so that a use after the end is seen */
+#define HEAP_ONLY true
+#elif defined(__has_feature)
+#define HEAP_ONLY __has_feature(address_sanitizer)
 #else
 #define HEAP_ONLY false
 #endif

@@ -27,7 +27,7 @@ struct arena {
  * zero value is an empty arena too. */
 struct arena arena_sized(size_t size);
 /* One that begins in memory of the caller's and goes on on the heap; `total` counts only the
- * latter. Not for arena_reset(). */
+ * latter. Not for arena_reset() and arena_rewind(). */
 struct arena arena_over(void *memory, size_t size);
 void arena_fini(struct arena *a);
 /* Empties it and keeps the largest block for the next use. */

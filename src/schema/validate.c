@@ -182,21 +182,13 @@ static void check_exactly_one(struct check *c, const struct schema_rules *r,
         field_forbidden(c->e, p, "may not specify more than one of %.*s", STR_ARG(names));
 }
 
-/* Mostly both are texts. */
-static inline bool is_word(const struct json *word, const struct json *v)
-{
-    if (word->type == JSON_STRING && v->type == JSON_STRING)
-        return word->len == v->len && bytes_eq(word->s, v->s, v->len);
-    return json_eq(word, v);
-}
-
 static void check_rules(struct check *c, const struct schema_rules *r,
                         const struct field_path *p, const struct json *v)
 {
     bool is_allowed = r->n_enums == 0;
 
     for (size_t i = 0; i < r->n_enums && !is_allowed; i++)
-        is_allowed = is_word(&r->enums[i], v);
+        is_allowed = json_eq(&r->enums[i], v);
     if (!is_allowed)
         field_not_supported(c->e, p, v, r->enums, r->n_enums);
     if (v->type == JSON_INT || v->type == JSON_DOUBLE)

@@ -214,12 +214,7 @@ static bool parse_usual(struct str text, struct quantity *out)
     return true;
 }
 
-#define CANONICAL_DIGITS 6 /* with any suffix that is asked for they stay in 64 bits */
-
-/* The suffixes of what is asked for, all in 64 bits. */
-static const bool has_decimal[128] = {
-    ['m'] = true, ['k'] = true, ['M'] = true, ['G'] = true, ['T'] = true};
-static const bool has_binary[128] = {['K'] = true, ['M'] = true, ['G'] = true, ['T'] = true};
+#define CANONICAL_DIGITS 6 /* from m to T and from Ki to Ti they stay in 64 bits */
 
 bool quantity_is_canonical(struct str text)
 {
@@ -232,12 +227,14 @@ bool quantity_is_canonical(struct str text)
         return false;
     if (n == text.len)
         return v % 1000 != 0;
-    unsigned char c = (unsigned char)text.at[n];
-    if (c >= countof(has_decimal))
+    if (text.at[n] < 0)
         return false;
+    const struct suffix *s = &one_letter[(uint8_t)text.at[n]];
     if (n + 1 == text.len)
-        return has_decimal[c] && v % 1000 != 0;
-    return n + 2 == text.len && text.at[n + 1] == 'i' && has_binary[c] && v % 1024 != 0;
+        return s->is_known && s->exp >= QUANTITY_MILLI && s->exp <= 12 && v % 1000 != 0;
+    s = &with_i[(uint8_t)text.at[n]];
+    return n + 2 == text.len && text.at[n + 1] == 'i' && s->is_known && s->exp <= 40 &&
+           v % 1024 != 0;
 }
 
 static struct quantity of_big(struct arena *a, struct decimal d, enum quantity_format format)
