@@ -164,8 +164,6 @@ static bool eq_objects(const struct json *a, const struct json *b)
 
     if (a->len != b->len)
         return false;
-    if (a->members == b->members)
-        return true;
     /* Mostly both have one order; where they part, names are looked up. */
     for (; i < a->len && str_eq(a->members[i].name, b->members[i].name); i++)
         if (!json_eq(&a->members[i].value, &b->members[i].value))
@@ -182,7 +180,7 @@ static bool eq_objects(const struct json *a, const struct json *b)
 
 bool json_eq(const struct json *a, const struct json *b)
 {
-    if (a == b)
+    if (json_is_shared(a, b))
         return true;
     if (!a || !b)
         return false;
@@ -198,7 +196,7 @@ bool json_eq(const struct json *a, const struct json *b)
     case JSON_ARRAY:
         if (a->len != b->len)
             return false;
-        for (uint32_t i = 0; i < a->len && a->items != b->items; i++)
+        for (uint32_t i = 0; i < a->len; i++)
             if (!json_eq(&a->items[i], &b->items[i]))
                 return false;
         return true;

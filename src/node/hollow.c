@@ -413,11 +413,6 @@ static void node_changed(void *ctx, struct cache_event *e)
         controller_queue_object(h->pod_controller, pods[i]);
 }
 
-static bool is_same(const struct json *a, const struct json *b)
-{
-    return json_is_shared(a, b) || json_eq(a, b);
-}
-
 /* Does it ask for anything else than it did? Its status is our own word, and what runs has set
  * the time at which it ends. */
 static bool asks_the_same(struct cache_event *e)
@@ -425,8 +420,8 @@ static bool asks_the_same(struct cache_event *e)
     const struct json *now = cache_event_now(e), *old = cache_event_old(e);
 
     return !json_has(json_path(now, "metadata", "deletionTimestamp", NULL)) &&
-           is_same(json_getz(now, "spec"), json_getz(old, "spec")) &&
-           is_same(json_path(now, "metadata", "annotations", NULL),
+           json_eq(json_getz(now, "spec"), json_getz(old, "spec")) &&
+           json_eq(json_path(now, "metadata", "annotations", NULL),
                    json_path(old, "metadata", "annotations", NULL));
 }
 
