@@ -1,4 +1,5 @@
-/* A field set is refused, or written and read again it is the same set; and the algebra of two
+/* A field set is refused, or written and read again it is the same set, whether its text was
+ * parsed or not; and the algebra of two
  * sets (one a line) keeps its laws. */
 #include "schema/fieldset.h"
 
@@ -8,7 +9,17 @@ static bool read_set(struct arena *a, struct str text, struct fieldset *out)
 {
     const struct json *v = json_parse(a, text, NULL, NULL);
 
-    return v && fieldset_read(a, v, out, NULL) == 0;
+    if (!v)
+        return false;
+    struct json raw = json_of_raw(json_text(a, v));
+    struct fieldset x = {0};
+    int as_tree = fieldset_read(a, v, out, NULL);
+    if (v->type == JSON_OBJECT) {
+        assert(fieldset_read(a, &raw, &x, NULL) == as_tree);
+        assert(as_tree < 0 || fieldset_eq(x, *out));
+        assert(as_tree < 0 || out->n == 0 || fieldset_names_any(&raw, *out));
+    }
+    return as_tree == 0;
 }
 
 static void check_again(struct arena *a, struct fieldset x)

@@ -50,6 +50,14 @@ test_expect_success 'patches: merge, JSON, strategic; a test that fails changes 
 	! kubectl patch cm c1 --type json -p "[{\"op\":\"test\",\"path\":\"/data/b\",\"value\":\"9\"},{\"op\":\"remove\",\"path\":\"/data/k\"}]" 2>err &&
 	test "$(at cm/c1 "{.data.b} {.data.k}")" = "3 1"
 '
+test_expect_success 'a JSON patch reaches into managedFields; a writer may forget a field, or all' '
+	map owned 1 | kubectl apply --server-side --field-manager=me -f - && kubectl annotate cm owned note=x &&
+	f=/metadata/managedFields/0/fieldsV1 && kubectl patch cm owned --type json --field-manager=me -p "[
+		{\"op\":\"test\",\"path\":\"$f/f:data\",\"value\":{\"f:k\":{}}},{\"op\":\"remove\",\"path\":\"$f/f:data/f:k\"}]" &&
+	kubectl get cm owned --show-managed-fields -o json >got && ! grep "f:k" got && grep "f:labels" got && grep "f:note" got &&
+	kubectl patch cm owned --type merge -p "{\"metadata\":{\"managedFields\":[{}]}}" &&
+	test -z "$(kubectl get cm owned --show-managed-fields -o jsonpath="{.metadata.managedFields}")"
+'
 test_expect_success 'replace, and replace with an old version' '
 	kubectl get cm c1 -o yaml >old.yaml && kubectl annotate cm c1 x=y && sed "s/k: \"1\"/k: \"5\"/" old.yaml >new.yaml &&
 	! kubectl replace -f new.yaml 2>err && grep "the object has been modified" err &&

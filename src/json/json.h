@@ -17,6 +17,7 @@ enum json_type {
     JSON_STRING,
     JSON_ARRAY,
     JSON_OBJECT,
+    JSON_RAW, /* an object that is kept as its compact text: json_parse_raw() */
 };
 
 struct json_member;
@@ -26,12 +27,12 @@ struct json {
     uint8_t thawed; /* 0; while a patch works: log2 of the room in elements it owns */
     uint16_t place; /* 0, or of a member: 1 + which field of its kind it is; a hint, which
                        whoever uses it checks by the name */
-    uint32_t len;   /* bytes of a string, elements of an array, members of an object */
+    uint32_t len;   /* bytes of a string or a raw text, elements, members */
     union {
         bool boolean;
         int64_t i;
         double d;
-        const char *s;
+        const char *s; /* of a string or a raw text */
         const struct json *items;
         const struct json_member *members;
     };
@@ -59,6 +60,21 @@ struct json_dups {
  * `dups` may be NULL. */
 const struct json *json_parse(struct arena *a, struct str text, struct json_dups *dups,
                               struct err *err);
+/* The same for a text that json_write() made, with the objects at a path of names (through the
+ * items of lists on the way) left as their text, JSON_RAW. They are much of what is stored and
+ * seldom looked into: a text is one node, copied and written at once. Comparing and writing
+ * take it for the object that it is; to readers it has no members, until json_whole() reads it.
+ */
+struct json_raw_path {
+    struct str names[4];
+    size_t n;
+};
+const struct json *json_parse_raw(struct arena *a, struct str text,
+                                  const struct json_raw_path *path, struct err *err);
+/* Bytes of the object that begins at `from` in such a text; 0 where it does not end. */
+size_t json_object_len(const char *from, const char *end);
+/* The tree with every raw text in it read; v itself where there is none. */
+const struct json *json_whole(struct arena *a, const struct json *v);
 /* The same for the first of several values one after the other; *text becomes what follows it
  * without leading white space. */
 const struct json *json_parse_next(struct arena *a, struct str *text, struct json_dups *dups,
@@ -142,6 +158,7 @@ static inline bool json_is_shared(const struct json *a, const struct json *b)
     case JSON_ARRAY:
         return a->items == b->items;
     case JSON_STRING:
+    case JSON_RAW:
         return a->s == b->s;
     default:
         return false;
@@ -182,6 +199,11 @@ static inline struct json json_of_f64(double d)
 static inline struct json json_of_str(struct str s)
 {
     return (struct json){.type = JSON_STRING, .len = (uint32_t)s.len, .s = s.at};
+}
+/* Compact text of an object, as json_write() gives it; borrowed. */
+static inline struct json json_of_raw(struct str text)
+{
+    return (struct json){.type = JSON_RAW, .len = (uint32_t)text.len, .s = text.at};
 }
 #define json_of_z(literal) json_of_str(S(literal))
 

@@ -21,6 +21,8 @@ struct parser {
     const char *start, *at, *end;
     struct json_dups *dups;
     struct err *err;
+    const struct json_raw_path *raw; /* what stays text, or NULL */
+    size_t n_on_path;                /* of its names lead to where we are */
     unsigned depth;
     struct json *items;
     struct json_member *members;
@@ -302,6 +304,57 @@ static void tell_duplicate(struct parser *p, const struct frame *f)
     vec_push_in(p->arena, &p->dups->paths, buf_str(&b));
 }
 
+size_t json_object_len(const char *from, const char *end)
+{
+    size_t depth = 0;
+
+    for (const char *at = from; at < end; at++) {
+        if (*at == '"') {
+            for (at++; at < end && *at != '"'; at++)
+                at += *at == '\\';
+        } else if (*at == '{') {
+            depth++;
+        } else if (*at == '}' && --depth == 0) {
+            return (size_t)(at + 1 - from);
+        }
+    }
+    return 0;
+}
+
+/* An object of a text that we wrote, as it stands. */
+static struct json raw(struct parser *p)
+{
+    const char *from = p->at;
+    size_t n = json_object_len(from, p->end);
+
+    p->at = n ? from + n : p->end;
+    if (n)
+        return json_of_raw(str_of(from, n));
+    fail(p, "");
+    return failed;
+}
+
+/* The value of a member, which may be on the path of what stays text. */
+static struct json value_on_path(struct parser *p, const struct frame *here)
+{
+    const struct json_raw_path *path = p->raw;
+    size_t n = p->n_on_path;
+    struct json v;
+
+    if (n == path->n || !str_eq(here->name, path->names[n])) {
+        p->raw = NULL;
+        v = next_value(p, here);
+    } else if (n + 1 == path->n && skip_space(p) && *p->at == '{') {
+        v = raw(p);
+    } else {
+        p->n_on_path++;
+        v = next_value(p, here);
+        p->n_on_path--;
+    }
+    p->raw = path;
+    return v;
+}
+
 static inline bool member(struct parser *p, struct frame *here, name_map *names, size_t base)
 {
     size_t known;
@@ -315,7 +368,7 @@ static inline bool member(struct parser *p, struct frame *here, name_map *names,
     known = find_member(p, names, base, here->name);
     if (unlikely(known != STR_NONE))
         tell_duplicate(p, here);
-    struct json v = next_value(p, here);
+    struct json v = unlikely(p->raw) ? value_on_path(p, here) : next_value(p, here);
     if (v.type == FAILED)
         return false;
     if (likely(known == STR_NONE))
@@ -423,7 +476,8 @@ static struct json value(struct parser *p, const struct frame *up)
 }
 
 static const struct json *parse(struct arena *a, struct str *text, struct json_dups *dups,
-                                bool is_whole, struct err *err)
+                                const struct json_raw_path *path, bool is_whole,
+                                struct err *err)
 {
     struct parser p;
     struct json v;
@@ -435,6 +489,7 @@ static const struct json *parse(struct arena *a, struct str *text, struct json_d
         return NULL;
     }
     p.arena = a, p.dups = dups, p.err = err, p.depth = 0;
+    p.raw = path, p.n_on_path = 0;
     p.start = p.at = text->at ? text->at : "";
     p.end = p.at + text->len;
     p.items = p.first_items, p.members = p.first_members;
@@ -457,11 +512,17 @@ static const struct json *parse(struct arena *a, struct str *text, struct json_d
 const struct json *json_parse(struct arena *a, struct str text, struct json_dups *dups,
                               struct err *err)
 {
-    return parse(a, &text, dups, true, err);
+    return parse(a, &text, dups, NULL, true, err);
 }
 
 const struct json *json_parse_next(struct arena *a, struct str *text, struct json_dups *dups,
                                    struct err *err)
 {
-    return parse(a, text, dups, false, err);
+    return parse(a, text, dups, NULL, false, err);
+}
+
+const struct json *json_parse_raw(struct arena *a, struct str text,
+                                  const struct json_raw_path *path, struct err *err)
+{
+    return parse(a, &text, NULL, path, true, err);
 }

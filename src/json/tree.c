@@ -82,6 +82,8 @@ size_t json_size(const struct json *v, size_t most)
     switch ((enum json_type)v->type) {
     case JSON_STRING:
         return v->len + 2;
+    case JSON_RAW:
+        return v->len;
     case JSON_ARRAY:
         n = v->len ? v->len + 1 : 2; /* brackets and commas */
         for (uint32_t i = 0; i < v->len && n <= most; i++)
@@ -178,6 +180,18 @@ static bool eq_objects(const struct json *a, const struct json *b)
     return true;
 }
 
+static bool is_same_text(const struct json *a, const struct json *b)
+{
+    return a->len == b->len && (a->len == 0 || memcmp(a->s, b->s, a->len) == 0);
+}
+
+static bool eq_read(const struct json *a, const struct json *b)
+{
+    scoped(arena_fini) struct arena own = {0};
+
+    return json_eq(json_whole(&own, a), json_whole(&own, b));
+}
+
 bool json_eq(const struct json *a, const struct json *b)
 {
     if (json_is_shared(a, b))
@@ -186,13 +200,15 @@ bool json_eq(const struct json *a, const struct json *b)
         return false;
     if (is_number(a) && is_number(b))
         return json_cmp_numbers(a, b) == 0;
+    if (unlikely(a->type == JSON_RAW || b->type == JSON_RAW))
+        return (a->type == b->type && is_same_text(a, b)) || eq_read(a, b);
     if (a->type != b->type)
         return false;
     switch ((enum json_type)a->type) {
     case JSON_BOOL:
         return a->boolean == b->boolean;
     case JSON_STRING:
-        return a->len == b->len && (a->len == 0 || memcmp(a->s, b->s, a->len) == 0);
+        return is_same_text(a, b);
     case JSON_ARRAY:
         if (a->len != b->len)
             return false;
@@ -230,10 +246,19 @@ static int cmp_objects(const struct json *a, const struct json *b)
     return order ? order : (a->len > b->len) - (a->len < b->len);
 }
 
+static int cmp_read(const struct json *a, const struct json *b)
+{
+    scoped(arena_fini) struct arena own = {0};
+
+    return json_cmp(json_whole(&own, a), json_whole(&own, b));
+}
+
 int json_cmp(const struct json *a, const struct json *b)
 {
     if (!a || !b)
         return (a != NULL) - (b != NULL);
+    if (a->type == JSON_RAW || b->type == JSON_RAW)
+        return cmp_read(a, b);
     if (is_number(a) && is_number(b))
         return json_cmp_numbers(a, b);
     if (a->type != b->type)
@@ -273,6 +298,7 @@ static void measure(const struct json *v, size_t *nodes, size_t *texts)
 {
     switch ((enum json_type)v->type) {
     case JSON_STRING:
+    case JSON_RAW:
         *texts += v->len;
         return;
     case JSON_ARRAY:
@@ -305,8 +331,8 @@ static inline const char *copy_text(struct copier *c, const char *at, size_t n)
 
 static void copy(struct copier *c, const struct json *v, struct json *out)
 {
-    *out = (struct json){.type = v->type, .len = v->len, .i = v->i};
-    if (v->type == JSON_STRING) {
+    *out = (struct json){.type = v->type, .place = v->place, .len = v->len, .i = v->i};
+    if (v->type == JSON_STRING || v->type == JSON_RAW) {
         out->s = copy_text(c, v->s, v->len);
     } else if (v->type == JSON_ARRAY) {
         struct json *items = (struct json *)(void *)c->node;
@@ -352,6 +378,8 @@ static struct json sorted(struct arena *a, const struct json *v)
             members[i] = (struct json_member){by_name[i]->name, sorted(a, &by_name[i]->value)};
         return (struct json){.type = JSON_OBJECT, .len = v->len, .members = members};
     }
+    if (v->type == JSON_RAW)
+        return sorted(a, json_whole(a, v));
     if (v->type != JSON_ARRAY)
         return *v;
     struct json *items = arena_array(a, struct json, v->len);
@@ -363,4 +391,60 @@ static struct json sorted(struct arena *a, const struct json *v)
 const struct json *json_sorted(struct arena *a, const struct json *v)
 {
     return v ? json_new(a, sorted(a, v)) : NULL;
+}
+
+/* ---- raw texts ---- */
+
+static const struct json *read_raw(struct arena *a, const struct json *v)
+{
+    struct err err = {0};
+    const struct json *read = json_parse(a, str_of(v->s, v->len), NULL, &err);
+
+    if (!read)
+        die("a text that was kept unread cannot be read: %s", err.text);
+    return read;
+}
+
+static const struct json *whole_items(struct arena *a, const struct json *v)
+{
+    struct json *items = NULL;
+
+    json_each (i, v) {
+        const struct json *x = json_whole(a, &v->items[i]);
+        if (x == &v->items[i])
+            continue;
+        if (!items) {
+            items = arena_array(a, struct json, v->len);
+            memcpy(items, v->items, v->len * sizeof(*items));
+        }
+        items[i] = *x;
+    }
+    return items ? json_new(a, (struct json){JSON_ARRAY, .len = v->len, .items = items}) : v;
+}
+
+static const struct json *whole_members(struct arena *a, const struct json *v)
+{
+    struct json_member *members = NULL;
+
+    json_each_member (m, v) {
+        const struct json *x = json_whole(a, &m->value);
+        if (x == &m->value)
+            continue;
+        if (!members) {
+            members = arena_array(a, struct json_member, v->len);
+            memcpy(members, v->members, v->len * sizeof(*members));
+        }
+        members[m - v->members].value = *x;
+    }
+    return members ? json_new(a, (struct json){JSON_OBJECT, .len = v->len, .members = members})
+                   : v;
+}
+
+const struct json *json_whole(struct arena *a, const struct json *v)
+{
+    if (json_is(v, JSON_RAW))
+        return read_raw(a, v);
+    if (json_is(v, JSON_ARRAY))
+        return whole_items(a, v);
+    return json_is(v, JSON_OBJECT) ? whole_members(a, v) : v;
 }

@@ -184,6 +184,9 @@ static void write_scalar(struct buf *out, const struct json *v)
     case JSON_STRING:
         write_str(out, str_of(v->s, v->len));
         return;
+    case JSON_RAW:
+        buf_add(out, str_of(v->s, v->len));
+        return;
     default:
         buf_add(out, S("null"));
     }
@@ -264,6 +267,11 @@ static void write_pretty(struct buf *out, const struct json *v, int indent, int 
 {
     bool is_object = v->type == JSON_OBJECT;
 
+    if (v->type == JSON_RAW) {
+        scoped(arena_fini) struct arena own = {0};
+        write_pretty(out, json_whole(&own, v), indent, step);
+        return;
+    }
     if ((!is_object && v->type != JSON_ARRAY) || v->len == 0) {
         write_value(out, v);
         return;

@@ -437,12 +437,18 @@ struct str object_bytes(const struct object *o, struct arena *a)
     return buf_str(&out);
 }
 
+/* Who owns which field is much of an object's text, and read by whoever writes it alone. */
+static const struct json_raw_path owned_fields = {
+    {S_INIT("metadata"), S_INIT("managedFields"), S_INIT("fieldsV1")},
+    3
+};
+
 static const struct json *parse(const struct object *o, struct arena *a)
 {
     struct err err = {0};
 
     warm(o); /* one that is read is worth keeping */
-    const struct json *tree = json_parse(a, object_bytes(o, a), NULL, &err);
+    const struct json *tree = json_parse_raw(a, object_bytes(o, a), &owned_fields, &err);
 
     if (!tree)
         die("cannot read stored object '%.*s': %s", STR_ARG(object_path(o)), err.text);

@@ -61,7 +61,8 @@ void object_write_at(const struct object *o, uint64_t revision, struct buf *out)
 /* Without apiVersion and kind, as items of lists. */
 void object_write_untyped(const struct object *o, struct buf *out);
 /* The tree, which lives as long as the arena. Never fails: what was stored can be read. What
- * was read last is kept and shared (recent_priv.h): trees and views are never changed. */
+ * was read last is kept and shared (recent_priv.h): trees and views are never changed. Its
+ * managedFields' fieldsV1 may be raw texts (json_whole() where somebody looks into them). */
 const struct json *object_tree(const struct object *o, struct arena *a);
 /* The typed view (`struct job *` for kind Job), which lives as long as the arena; see schema/.
  * It has no managedFields. */

@@ -189,7 +189,7 @@ static bool is_scalar_of(const struct schema *s, const struct json *v)
         return v->type == JSON_STRING ||
                (v->type == JSON_INT && v->i >= INT32_MIN && v->i <= INT32_MAX);
     case SCHEMA_FIELDS_V1:
-        return v->type == JSON_OBJECT;
+        return v->type == JSON_OBJECT || v->type == JSON_RAW;
     default:
         return true;
     }

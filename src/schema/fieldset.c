@@ -1,7 +1,7 @@
 /* fieldset.c - the algebra of sets of fields */
 #include "schema/fieldset.h"
 
-#define SORT_SHORT 12 /* levels up to this are sorted by insertion */
+#define SORT_SHORT 24 /* levels up to this are sorted by insertion */
 
 /* ---- order ---- */
 
@@ -123,6 +123,13 @@ struct op {
                                   const struct fieldset_entry *y);
 };
 
+static bool is_same_entry(const struct fieldset_entry *x, const struct fieldset_entry *y)
+{
+    return x->below.n == y->below.n && (x->below.n == 0 || x->below.at == y->below.at) &&
+           x->is_member == y->is_member;
+}
+
+/* The very set x where nothing of it changes: then its text need not be written again. */
 static struct fieldset combine(struct arena *a, struct fieldset x, struct fieldset y,
                                const struct op *op)
 {
@@ -132,24 +139,29 @@ static struct fieldset combine(struct arena *a, struct fieldset x, struct fields
                                (op->keep_x || op->keep_y ? 0 : MIN(x.n, y.n)),
                            sizeof(*out)),
                   _Alignof(struct fieldset_entry));
-    size_t i = 0, j = 0, n = 0;
+    size_t i = 0, j = 0, n = 0, n_same = 0;
 
     while (i < x.n || j < y.n) {
         int order = i == x.n ? 1 : j == y.n ? -1 : element_cmp(&x.at[i].e, &y.at[j].e);
         if (order < 0) {
-            if (op->keep_x)
+            if (op->keep_x) {
                 out[n++] = x.at[i];
+                n_same++;
+            }
             i++;
         } else if (order > 0) {
             if (op->keep_y)
                 out[n++] = y.at[j];
             j++;
         } else {
-            struct fieldset_entry e = op->both(a, &x.at[i++], &y.at[j++]);
+            struct fieldset_entry e = op->both(a, &x.at[i], &y.at[j++]);
+            n_same += is_same_entry(&e, &x.at[i++]);
             if (e.is_member || e.below.n)
                 out[n++] = e;
         }
     }
+    if (n == x.n && n_same == n)
+        return x;
     return (struct fieldset){n ? out : NULL, n};
 }
 

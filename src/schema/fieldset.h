@@ -86,11 +86,13 @@ int fieldset_each(struct fieldset x, fieldset_fn *fn, void *ctx);
 
 /* ---- FieldsV1 ---- */
 
-/* Reads a FieldsV1 value (an object or null). Names and values point into v or the arena. -1:
- * ERR_SYNTAX, out untouched. */
+/* Reads a FieldsV1 value (an object, its raw text, or null). Names and values point into v or
+ * the arena. -1: ERR_SYNTAX, out untouched. */
 int fieldset_read(struct arena *a, const struct json *v, struct fieldset *out, struct err *err);
-/* The set as a FieldsV1 value. */
+/* The set as a FieldsV1 value: a raw text in the arena. */
 struct json fieldset_write(struct arena *a, struct fieldset x);
+/* Does a FieldsV1 value name anything of the set? Items of lists are not told apart. */
+bool fieldset_names_any(const struct json *fields, struct fieldset set);
 
 /* One name of FieldsV1. *known is false for kinds of elements of the future, which are ignored.
  */

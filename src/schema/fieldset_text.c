@@ -174,10 +174,216 @@ static int read_level(struct arena *a, const struct json *v, struct fieldset *ou
     return 0;
 }
 
+/* ---- sets from a text that fieldset_write() made ---- */
+
+#define LEVEL_FIRST 8  /* entries of a level before it moves to the arena */
+#define LEVELS_MAX 128 /* deeper ones are read as a tree */
+
+struct text_reader {
+    struct arena *arena;
+    const char *at, *end;
+    unsigned depth;
+};
+
+static inline bool take(struct text_reader *r, char c)
+{
+    if (unlikely(r->at >= r->end) || *r->at != c)
+        return false;
+    r->at++;
+    return true;
+}
+
+/* A name in quotes, as it is written; *is_escaped where that is not what it means. */
+static inline bool take_written(struct text_reader *r, struct str *out, bool *is_escaped)
+{
+    const char *from = r->at + 1, *at = from, *end = r->end;
+
+    *is_escaped = false;
+    if (from >= end || *r->at != '"')
+        return false;
+    for (; at < end && *at != '"'; at++) {
+        if (*at == '\\') {
+            *is_escaped = true;
+            at++;
+        }
+    }
+    if (at >= end)
+        return false;
+    *out = str_of(from, (size_t)(at - from));
+    r->at = at + 1;
+    return true;
+}
+
+static bool take_name(struct text_reader *r, struct str *out)
+{
+    bool is_escaped;
+
+    if (!take_written(r, out, &is_escaped))
+        return false;
+    if (likely(!is_escaped))
+        return true;
+    struct str quoted = str_of(out->at - 1, out->len + 2);
+    const struct json *v = json_parse(r->arena, quoted, NULL, NULL);
+    if (v)
+        *out = json_str(v);
+    return v != NULL;
+}
+
+/* Entries of one level, which mostly are in their order already. */
+struct text_level {
+    struct fieldset_entry first[LEVEL_FIRST];
+    fieldset_level all;
+    bool is_member, is_in_order;
+};
+
+static bool take_level(struct text_reader *r, struct fieldset *out, bool *is_member);
+
+static inline bool take_empty(struct text_reader *r)
+{
+    if (r->end - r->at < 2 || r->at[0] != '{' || r->at[1] != '}')
+        return false;
+    r->at += 2;
+    return true;
+}
+
+static void push_entry(struct text_reader *r, struct text_level *l,
+                       const struct fieldset_entry *e)
+{
+    size_t n = l->all.len;
+
+    l->is_in_order = l->is_in_order && (e->is_member || e->below.n) &&
+                     (n == 0 || element_cmp(&l->all.at[n - 1].e, &e->e) < 0);
+    vec_push_in(r->arena, &l->all, *e);
+}
+
+/* One name and what is below it. */
+static bool take_entry(struct text_reader *r, struct text_level *l)
+{
+    struct fieldset_entry e;
+    struct fieldset below;
+    struct str name;
+    bool known, mark;
+
+    if (!take_name(r, &name) || !take(r, ':'))
+        return false;
+    if (name.len == 1 && name.at[0] == '.') {
+        l->is_member = true;
+        return take_level(r, &below, &mark);
+    }
+    if (element_read(r->arena, name, &e.e, &known, NULL) < 0)
+        return false;
+    e.below = (struct fieldset){0};
+    e.is_member = true;
+    if (!take_empty(r) && !take_level(r, &e.below, &e.is_member))
+        return false;
+    if (known)
+        push_entry(r, l, &e);
+    return true;
+}
+
+/* The set of what was gathered. */
+static struct fieldset level_set(struct text_reader *r, struct text_level *l)
+{
+    fieldset_level *all = &l->all;
+
+    if (all->at == l->first && all->len) {
+        all->at =
+            arena_raw(r->arena, all->len * sizeof(*all->at), _Alignof(struct fieldset_entry));
+        memcpy(all->at, l->first, all->len * sizeof(*all->at));
+    }
+    if (!l->is_in_order) {
+        fieldset_of(r->arena, all);
+        join_same(all);
+    }
+    return (struct fieldset){all->len ? all->at : NULL, all->len};
+}
+
+/* False where the text is written in another way: it is read as a tree then. */
+static bool take_level(struct text_reader *r, struct fieldset *out, bool *is_member)
+{
+    struct text_level l;
+
+    *out = (struct fieldset){0};
+    *is_member = true;
+    if (take_empty(r))
+        return true;
+    if (!take(r, '{') || ++r->depth > LEVELS_MAX)
+        return false;
+    l.all = (fieldset_level){.at = l.first, .cap = LEVEL_FIRST};
+    l.is_member = false;
+    l.is_in_order = true;
+    do {
+        if (!take_entry(r, &l))
+            return false;
+    } while (take(r, ','));
+    if (!take(r, '}'))
+        return false;
+    r->depth--;
+    *out = level_set(r, &l);
+    *is_member = l.is_member || out->n == 0;
+    return true;
+}
+
+/* Where it cannot be told, it may. */
+static bool text_names_any(struct text_reader *r, struct fieldset set)
+{
+    struct str name;
+    bool is_escaped;
+
+    if (!take(r, '{'))
+        return true;
+    if (take(r, '}'))
+        return false;
+    do {
+        struct fieldset below = {0};
+        if (!take_written(r, &name, &is_escaped) || (is_escaped && name.at[0] == 'f') ||
+            !take(r, ':'))
+            return true;
+        bool is_field = name.len && name.at[0] == 'f';
+        for (size_t i = 0; i < set.n && name.len > 2; i++) {
+            const struct fieldset_entry *x = &set.at[i];
+            if (is_field != (x->e.kind == ELEMENT_FIELD))
+                continue;
+            if (!is_field)
+                return true;
+            if (!str_eq(str_slice(name, 2, name.len), x->e.name))
+                continue;
+            if (x->is_member)
+                return true;
+            below = x->below;
+        }
+        if (below.n) {
+            if (text_names_any(r, below))
+                return true;
+        } else {
+            r->at += json_object_len(r->at, r->end);
+        }
+    } while (take(r, ','));
+    return !take(r, '}');
+}
+
+bool fieldset_names_any(const struct json *fields, struct fieldset set)
+{
+    if (!json_is(fields, JSON_RAW))
+        return true;
+    struct text_reader r = {.at = fields->s, .end = fields->s + fields->len};
+    return text_names_any(&r, set);
+}
+
 int fieldset_read(struct arena *a, const struct json *v, struct fieldset *out, struct err *err)
 {
     struct fieldset x = {0};
     bool is_member;
+
+    if (json_is(v, JSON_RAW)) {
+        struct text_reader r = {.arena = a, .at = v->s, .end = v->s + v->len};
+        if (take_level(&r, &x, &is_member) && r.at == r.end) {
+            *out = x;
+            return 0;
+        }
+        v = json_whole(a, v);
+        x = (struct fieldset){0};
+    }
 
     if (!v || read_level(a, v, &x, &is_member, err) < 0)
         return v ? -1 : err_set(err, ERR_SYNTAX, "a field set must be an object");
@@ -185,26 +391,50 @@ int fieldset_read(struct arena *a, const struct json *v, struct fieldset *out, s
     return 0;
 }
 
-static struct json write_level(struct arena *a, struct fieldset x, bool is_member)
+/* With the colon. */
+static void write_name(struct buf *out, struct arena *a, const struct element *e)
 {
-    static const struct json empty = {.type = JSON_OBJECT};
-    struct json_member *members;
-    uint32_t n = 0;
+    size_t at = out->len;
 
-    if (x.n == 0)
-        return empty;
-    members = arena_raw(a, (x.n + 1) * sizeof(*members), _Alignof(struct json_member));
-    if (is_member)
-        members[n++] = (struct json_member){S("."), empty};
-    for (size_t i = 0; i < x.n; i++)
-        members[n++] = (struct json_member){element_write(a, &x.at[i].e),
-                                            write_level(a, x.at[i].below, x.at[i].is_member)};
-    return (struct json){.type = JSON_OBJECT, .len = n, .members = members};
+    if (e->kind != ELEMENT_FIELD) {
+        json_write_str(out, element_write(a, e));
+    } else {
+        buf_room(out, 2);
+        out->len += 2;
+        json_write_str(out, e->name);
+        memcpy(out->at + at, "\"f:", 3); /* its quote moves to the front */
+    }
+    buf_byte(out, ':');
+}
+
+static void write_level(struct buf *out, struct arena *a, struct fieldset x, bool is_member)
+{
+    char sign = '{';
+
+    if (is_member) {
+        buf_add(out, S("{\".\":{}"));
+        sign = ',';
+    }
+    for (size_t i = 0; i < x.n; i++, sign = ',') {
+        buf_byte(out, sign);
+        write_name(out, a, &x.at[i].e);
+        if (x.at[i].below.n)
+            write_level(out, a, x.at[i].below, x.at[i].is_member);
+        else
+            buf_add(out, S("{}"));
+    }
+    buf_byte(out, '}');
 }
 
 struct json fieldset_write(struct arena *a, struct fieldset x)
 {
-    return write_level(a, x, false);
+    struct buf out = buf_in(a, 256);
+
+    if (x.n)
+        write_level(&out, a, x, false);
+    else
+        buf_add(&out, S("{}"));
+    return json_of_raw(buf_str(&out));
 }
 
 /* ---- paths ---- */

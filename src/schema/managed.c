@@ -66,30 +66,16 @@ static size_t find_entry(id_map *ids, const struct managed *m, struct str id)
     return i ? *i : STR_NONE;
 }
 
-/* Does FieldsV1 name anything of the set? Items of lists are not told apart. */
-static bool names_any(const struct json *fields, struct fieldset set)
+static bool is_empty(const struct json *fields)
 {
-    for (size_t i = 0; i < set.n; i++) {
-        const struct fieldset_entry *x = &set.at[i];
-        bool is_field = x->e.kind == ELEMENT_FIELD;
-        json_each_member (m, fields) {
-            if (m->name.len < 2 || (m->name.at[0] == 'f') != is_field)
-                continue;
-            if (!is_field)
-                return true;
-            if (str_eq(str_slice(m->name, 2, m->name.len), x->e.name) &&
-                (x->is_member || names_any(&m->value, x->below)))
-                return true;
-        }
-    }
-    return false;
+    return json_is(fields, JSON_RAW) ? fields->len <= strlen("{}") : json_len(fields) == 0;
 }
 
 static bool is_apart(const struct managed_touch *touch, const struct managed_entry *e,
                      const struct json *fields)
 {
-    return touch && json_len(fields) && str_eq(e->version, touch->version) &&
-           !str_eq(e->id, touch->own) && !names_any(fields, touch->touched);
+    return touch && !is_empty(fields) && str_eq(e->version, touch->version) &&
+           !str_eq(e->id, touch->own) && !fieldset_names_any(fields, touch->touched);
 }
 
 static int read_entry(struct arena *a, const struct json *v, const struct managed_touch *touch,
@@ -196,10 +182,16 @@ static int by_place(const void *a, const void *b)
     return order ? order : str_cmp(x->e->subresource, y->e->subresource);
 }
 
+/* Is its fieldsV1 the text of the set? */
+static bool has_set_as_read(const struct sorted *x)
+{
+    return x->e->raw && json_is(json_getz(x->e->raw, "fieldsV1"), JSON_RAW) &&
+           x->e->set.at == x->m->set.at && x->e->set.n == x->m->set.n;
+}
+
 static bool is_as_read(const struct sorted *x)
 {
-    return x->e->raw && x->e->set.at == x->m->set.at && x->e->set.n == x->m->set.n &&
-           str_eq(x->e->version, x->m->version) &&
+    return has_set_as_read(x) && str_eq(x->e->version, x->m->version) &&
            str_eq(x->e->time, json_str(json_getz(x->e->raw, "time")));
 }
 
@@ -216,7 +208,9 @@ static struct json write_entry(struct arena *a, const struct sorted *x)
     if (x->e->time.len)
         obj_add(&o, S("time"), json_of_str(x->e->time));
     obj_add(&o, S("fieldsType"), json_of_z("FieldsV1"));
-    obj_add(&o, S("fieldsV1"), fieldset_write(a, x->m->set));
+    obj_add(&o, S("fieldsV1"),
+            has_set_as_read(x) ? *json_getz(x->e->raw, "fieldsV1")
+                               : fieldset_write(a, x->m->set));
     if (x->e->subresource.len)
         obj_add(&o, S("subresource"), json_of_str(x->e->subresource));
     return obj_done(&o);

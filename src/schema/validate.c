@@ -73,8 +73,9 @@ static bool has_type(const struct schema *s, const struct json *v)
     case SCHEMA_OBJECT:
         return v->type == JSON_OBJECT || (s->untyped && v->type != JSON_NULL);
     case SCHEMA_MAP:
-    case SCHEMA_FIELDS_V1:
         return v->type == JSON_OBJECT;
+    case SCHEMA_FIELDS_V1:
+        return v->type == JSON_OBJECT || v->type == JSON_RAW;
     case SCHEMA_LIST:
         return v->type == JSON_ARRAY;
     case SCHEMA_QUANTITY:

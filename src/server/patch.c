@@ -25,7 +25,7 @@ const struct json *patch_tree(struct request *r, const struct json *old, struct 
 {
     switch (r->patch_type) {
     case PATCH_JSON:
-        return json_patch(r->arena, old, r->body, err);
+        return json_patch(r->arena, json_whole(r->arena, old), r->body, err);
     case PATCH_MERGE:
         if (json_is(r->body, JSON_OBJECT))
             return json_merge_patch(r->arena, old, r->body);

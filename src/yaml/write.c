@@ -215,6 +215,9 @@ static void write_value(struct writer *w, const struct json *v)
     case JSON_OBJECT:
         write_mapping(w, v);
         return;
+    case JSON_RAW:
+        write_mapping(w, json_whole(&w->arena, v));
+        return;
     default:
         write_scalar(w, json_text(&w->arena, v), YAML_PLAIN_SCALAR_STYLE);
     }

@@ -143,3 +143,59 @@ TEST(json_copy)
     check_samez(json_text(&a, sorted), "{\"a\":{},\"b\":[\"x\",{\"c\":\"y\",\"d\":1}]}");
     check(!json_copy(&a, NULL) && !json_sorted(&a, NULL));
 }
+
+static const struct json_raw_path raw_path = {
+    {S_INIT("meta"), S_INIT("managed"), S_INIT("fields")},
+    3
+};
+
+/* What is left as its text is to everybody but readers what it would be as a tree. */
+TEST(json_raw)
+{
+    static const struct {
+        const char *text;
+        size_t n_raw;
+    } rows[] = {
+        {"{\"meta\":{\"managed\":[{\"fields\":{\"a\":{}}}]}}",                                 1},
+        {"{\"meta\":{\"managed\":[{\"fields\":{\"b\":1,\"a\":2}},{\"fields\":{}}],\"x\":{}}}",
+         2                                                                                      },
+        {"{\"meta\":{\"managed\":{\"fields\":{\"}\":\"\\\"}\\\\\"},\"x\":{\"fields\":{}}}}}",
+         1                                                                                      },
+        {"{\"meta\":{\"fields\":{\"a\":1}},\"managed\":{\"fields\":{}},\"fields\":{}}",        0},
+        {"{\"spec\":{\"meta\":{\"managed\":[{\"fields\":{\"a\":{}}}]}}}",                      0},
+        {"{\"meta\":{\"managed\":[{\"fields\":null},{\"fields\":[{}]},{\"fields\":\"{\"}]}}",
+         0                                                                                      },
+        {"[{\"meta\":{\"managed\":{\"fields\":{\"meta\":{\"managed\":{\"fields\":{}}}}}}}]",   1},
+    };
+    scoped(arena_fini) struct arena a = arena_sized(1 << 14);
+    struct err err = {0};
+
+    for (size_t i = 0; i < countof(rows); i++) {
+        test_case(rows[i].text);
+        struct str text = str_from(rows[i].text);
+        const struct json *plain = parse(&a, rows[i].text);
+        const struct json *raw = json_parse_raw(&a, text, &raw_path, &err);
+        const struct json *copy = json_copy(&a, raw), *whole = json_whole(&a, raw);
+        check(raw && json_eq(raw, plain) && json_eq(plain, raw) && json_eq(copy, raw));
+        check_int(json_cmp(raw, plain), 0);
+        check((json_count(raw, 1000) < json_count(plain, 1000)) <= (rows[i].n_raw > 0));
+        check((whole == raw) == (rows[i].n_raw == 0));
+        check_int(json_count(whole, 1000), json_count(plain, 1000));
+        check_same(json_text(&a, raw), text);
+        check_same(json_text(&a, copy), text);
+        check_same(json_text(&a, whole), text);
+        check_same(json_text(&a, json_sorted(&a, raw)), json_text(&a, json_sorted(&a, plain)));
+        struct buf x = buf_in(&a, 64), y = buf_in(&a, 64);
+        json_write_pretty(&x, raw);
+        json_write_pretty(&y, plain);
+        check_same(buf_str(&x), buf_str(&y));
+        check(json_size(raw, 1000) >= text.len);
+    }
+    test_case("one that differs");
+    const struct json *one = json_parse_raw(&a, str_from(rows[0].text), &raw_path, &err);
+    const struct json *other = parse(&a, "{\"meta\":{\"managed\":[{\"fields\":{\"b\":{}}}]}}");
+    check(one && !json_eq(one, other) && json_cmp(one, other) < 0);
+    test_case("one that does not end");
+    for (size_t cut = 1; cut < strlen(rows[2].text); cut++)
+        check(!json_parse_raw(&a, str_of(rows[2].text, cut), &raw_path, &err));
+}

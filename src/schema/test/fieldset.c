@@ -2,13 +2,17 @@
 #include "schema/fieldset.h"
 #include "thing_priv.h"
 
+/* Read as a tree, and as the text that it is written as. */
 static struct fieldset set_of(struct arena *a, const char *z)
 {
-    struct fieldset s = {0};
+    struct fieldset s = {0}, from_text = {0};
     struct err err = {0};
+    const struct json *v = thing_parse(a, z);
+    struct json raw = json_of_raw(json_text(a, v));
 
-    if (fieldset_read(a, thing_parse(a, z), &s, &err) < 0)
+    if (fieldset_read(a, v, &s, &err) < 0 || fieldset_read(a, &raw, &from_text, &err) < 0)
         check_same(err_str(&err), S(""));
+    check(fieldset_eq(s, from_text));
     return s;
 }
 
@@ -45,6 +49,47 @@ TEST(fieldset_read)
     for (size_t i = 0; i < countof(cases); i++) {
         test_case(cases[i].name);
         check_set(&a, set_of(&a, cases[i].text), cases[i].want);
+    }
+}
+
+TEST(fieldset_read_deep)
+{
+    scoped(arena_fini) struct arena a = arena_sized(1 << 14);
+    struct buf text = buf_in(&a, 4096);
+
+    for (int i = 0; i < 300; i++)
+        buf_add(&text, S("{'f:a':"));
+    buf_add(&text, S("{}"));
+    for (int i = 0; i < 300; i++)
+        buf_add(&text, S("}"));
+    buf_byte(&text, 0);
+    check_int(fieldset_count(set_of(&a, text.at)), 1);
+}
+
+TEST(fieldset_names_any)
+{
+    static const struct {
+        const char *fields, *set;
+        bool is_any;
+    } rows[] = {
+        {"{'f:a':{}}",                                  "{'f:a':{}}",                   true },
+        {"{'f:a':{}}",                                  "{'f:b':{}}",                   false},
+        {"{'f:a':{'f:x':{}},'f:b':{'f:y':{}}}",         "{'f:b':{'f:z':{}}}",           false},
+        {"{'f:a':{'f:x':{}},'f:b':{'f:y':{}}}",         "{'f:b':{'f:y':{}}}",           true },
+        {"{'f:a':{'f:x':{}},'f:b':{'f:y':{}}}",         "{'f:a':{'.':{},'f:z':{}}}",    true },
+        {"{'f:a':{'k:{\\'n\\':\\'}\\'}':{}},'f:b':{}}", "{'f:b':{}}",                   true },
+        {"{'f:a':{'k:{\\'n\\':\\'}\\'}':{}},'f:b':{}}", "{'f:a':{'f:n':{}}}",           false},
+        {"{'f:a':{'k:{\\'n\\':\\'}\\'}':{}},'f:b':{}}", "{'f:a':{'k:{\\'n\\':1}':{}}}", true },
+        {"{'f:a':{'.':{},'f:b':{}}}",                   "{'f:a':{'f:c':{}}}",           false},
+    };
+    scoped(arena_fini) struct arena a = arena_sized(1 << 14);
+
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct json raw = json_of_raw(json_text(&a, thing_parse(&a, rows[i].fields)));
+        test_case(rows[i].set);
+        check(fieldset_names_any(&raw, set_of(&a, rows[i].set)) == rows[i].is_any);
+        test_case("a tree is not looked through");
+        check(fieldset_names_any(thing_parse(&a, rows[i].fields), set_of(&a, rows[i].set)));
     }
 }
 
