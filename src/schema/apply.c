@@ -236,6 +236,7 @@ static void record(struct work *k, struct str manager, const struct json *live,
     struct fieldset set;
 
     w.changed = changed;
+    w.fits = changed != NULL; /* as may_stay_unread() told */
     if (managers_update(k->a, &w, next, &k->managers, NULL) < 0 || !(taken = strip(k, self)))
         return;
     put = managed_put(k->a, &k->managed, e);

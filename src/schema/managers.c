@@ -202,7 +202,8 @@ int managers_update(struct arena *a, const struct managers_write *write,
     struct manager *m;
     struct fieldset set;
 
-    reconcile(&w);
+    if (!write->fits)
+        reconcile(&w);
     if (settle(&w, next, true, &own) < 0)
         return -1;
     m = managers_find(&w.managers, write->id);

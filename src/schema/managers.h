@@ -48,6 +48,7 @@ struct managers_write {
     struct str version;      /* of live and of what is written */
     const struct json *live; /* {} where there is none */
     bool force;              /* apply only */
+    bool fits;               /* the managers' sets were recorded under these schemas */
     /* What managers_compare() found, or NULL: it is found out. */
     const struct typed_changes *changed;
 };

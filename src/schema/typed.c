@@ -45,13 +45,9 @@ const struct schema *typed_item(const struct schema *s)
     return typed_is_any(s) && s->list_type == LIST_SET ? s : &typed_atomic;
 }
 
-const struct schema *typed_member(const struct schema *s, struct str name, bool *declared)
+/* What stands under a name that is no field's. */
+static const struct schema *other_member(const struct schema *s)
 {
-    const struct schema_field *f = s->n_fields ? schema_field(s, name) : NULL;
-
-    *declared = f != NULL;
-    if (f)
-        return f->type;
     if (s->value)
         return s->value;
     if (typed_is_any(s))
@@ -59,6 +55,23 @@ const struct schema *typed_member(const struct schema *s, struct str name, bool 
     return s->preserve_unknown || s->embedded || s->additional == ADDITIONAL_TRUE
                ? &typed_deduced
                : NULL;
+}
+
+const struct schema *typed_member(const struct schema *s, const struct json_member *m,
+                                  bool *declared)
+{
+    const struct schema_field *f = s->n_fields ? schema_field_of(s, m) : NULL;
+
+    *declared = f != NULL;
+    return f ? f->type : other_member(s);
+}
+
+const struct schema *typed_named_member(const struct schema *s, struct str name, bool *declared)
+{
+    const struct schema_field *f = s->n_fields ? schema_field(s, name) : NULL;
+
+    *declared = f != NULL;
+    return f ? f->type : other_member(s);
 }
 
 bool typed_fits_scalar(const struct schema *s, const struct json *v)
@@ -274,7 +287,7 @@ static int validate_map(struct check *c, const struct schema *s, const struct js
     json_each_member (m, v) {
         struct element e = element_field(m->name);
         struct typed_at here = {at, &e};
-        const struct schema *type = typed_member(s, m->name, &declared);
+        const struct schema *type = typed_member(s, m, &declared);
         if (!type)
             return typed_fail(&c->w, &here, "field not declared in schema");
         if (validate(c, type, &m->value, &here) < 0)
@@ -320,11 +333,12 @@ int typed_validate(const struct schema *s, const struct json *v, bool duplicates
 
 /* ---- sets ---- */
 
+/* With all, containers that have something in them are members, too. */
 static int set_below(struct walk *w, const struct schema *s, const struct json *v,
-                     const struct typed_at *at, struct fieldset_entry *out);
+                     const struct typed_at *at, bool all, struct fieldset_entry *out);
 
 static int set_of_list(struct walk *w, const struct schema *s, const struct json *v,
-                       const struct typed_at *at, struct fieldset *out)
+                       const struct typed_at *at, bool all, struct fieldset *out)
 {
     fieldset_level level = {0};
     struct items items;
@@ -339,7 +353,7 @@ static int set_of_list(struct walk *w, const struct schema *s, const struct json
         struct typed_at here = {at, &items.e[i]};
         if (typed_items_find(&items, &items.e[i], &count) != i)
             continue;
-        if (count == 1 && set_below(w, typed_item(s), &v->items[i], &here, &e) < 0)
+        if (count == 1 && set_below(w, typed_item(s), &v->items[i], &here, all, &e) < 0)
             return -1;
         e.is_member = true;
         level.at[level.len++] = e;
@@ -349,7 +363,7 @@ static int set_of_list(struct walk *w, const struct schema *s, const struct json
 }
 
 static int set_of_map(struct walk *w, const struct schema *s, const struct json *v,
-                      const struct typed_at *at, struct fieldset *out)
+                      const struct typed_at *at, bool all, struct fieldset *out)
 {
     fieldset_level level = {0};
     bool declared;
@@ -358,12 +372,12 @@ static int set_of_map(struct walk *w, const struct schema *s, const struct json 
     json_each_member (m, v) {
         struct fieldset_entry e = {.e = element_field(m->name)};
         struct typed_at here = {at, &e.e};
-        const struct schema *type = typed_member(s, m->name, &declared);
+        const struct schema *type = typed_member(s, m, &declared);
         if (!type)
             return typed_fail(w, &here, "field not declared in schema");
-        if (set_below(w, type, &m->value, &here, &e) < 0)
+        if (set_below(w, type, &m->value, &here, all, &e) < 0)
             return -1;
-        e.is_member |= !declared || typed_is_empty_map(&m->value);
+        e.is_member |= all || !declared || typed_is_empty_map(&m->value);
         level.at[level.len++] = e;
     }
     *out = fieldset_of(w->arena, &level);
@@ -372,7 +386,7 @@ static int set_of_map(struct walk *w, const struct schema *s, const struct json 
 
 /* A leaf is a member; else out->below. */
 static int set_below(struct walk *w, const struct schema *s, const struct json *v,
-                     const struct typed_at *at, struct fieldset_entry *out)
+                     const struct typed_at *at, bool all, struct fieldset_entry *out)
 {
     enum form form = typed_form(s, v);
 
@@ -382,8 +396,8 @@ static int set_below(struct walk *w, const struct schema *s, const struct json *
     }
     if (!typed_contents(v, form))
         return 0;
-    return form == FORM_LIST ? set_of_list(w, s, v, at, &out->below)
-                             : set_of_map(w, s, v, at, &out->below);
+    return form == FORM_LIST ? set_of_list(w, s, v, at, all, &out->below)
+                             : set_of_map(w, s, v, at, all, &out->below);
 }
 
 int typed_set(struct arena *a, const struct schema *s, const struct json *v,
@@ -392,7 +406,18 @@ int typed_set(struct arena *a, const struct schema *s, const struct json *v,
     struct walk w = {a, err};
     struct fieldset_entry root = {0};
 
-    if (set_below(&w, s, v, NULL, &root) < 0)
+    if (set_below(&w, s, v, NULL, false, &root) < 0)
+        return -1;
+    *out = root.below;
+    return 0;
+}
+
+int typed_all_below(struct walk *w, const struct schema *s, const struct json *v,
+                    const struct typed_at *at, struct fieldset *out)
+{
+    struct fieldset_entry root = {0};
+
+    if (set_below(w, s, v, at, true, &root) < 0)
         return -1;
     *out = root.below;
     return 0;

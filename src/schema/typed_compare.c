@@ -46,15 +46,15 @@ static void finish(struct walk *w, struct levels *levels, struct change *out)
 
 /* ---- maps ---- */
 
-static int compare_entry(struct walk *w, const struct schema *s, struct str name,
+static int compare_entry(struct walk *w, const struct schema *s, const struct json_member *m,
                          const struct json *l, const struct json *r, const struct typed_at *at,
                          struct levels *levels)
 {
-    struct element e = element_field(name);
+    struct element e = element_field(m->name);
     struct typed_at here = {at, &e};
     struct change c = {0};
     bool declared;
-    const struct schema *type = typed_member(s, name, &declared);
+    const struct schema *type = typed_member(s, m, &declared);
 
     if (!type)
         return typed_fail(w, &here, "field not declared in schema");
@@ -88,8 +88,8 @@ static int compare_maps(struct walk *w, const struct schema *s, const struct jso
             i = json_names_find(w->arena, &in_r, r->members, r->len, m->name);
         if (i != STR_NONE && is_same(&m->value, &r->members[i].value))
             continue;
-        if (compare_entry(w, s, m->name, &m->value, i == STR_NONE ? NULL : &r->members[i].value,
-                          at, &levels) < 0)
+        if (compare_entry(w, s, m, &m->value, i == STR_NONE ? NULL : &r->members[i].value, at,
+                          &levels) < 0)
             return -1;
     }
     json_each_member (m, r) {
@@ -97,7 +97,7 @@ static int compare_maps(struct walk *w, const struct schema *s, const struct jso
         if (hint < l->len && str_eq(l->members[hint].name, m->name))
             continue;
         if (json_names_find(w->arena, &in_l, l->members, l->len, m->name) == STR_NONE &&
-            compare_entry(w, s, m->name, NULL, &m->value, at, &levels) < 0)
+            compare_entry(w, s, m, NULL, &m->value, at, &levels) < 0)
             return -1;
     }
     finish(w, &levels, out);
@@ -144,6 +144,34 @@ static int compare_items(struct walk *w, const struct schema *s, const struct it
     return 0;
 }
 
+/* Have both the same elements at the same places, and none of them twice? So it mostly is. */
+static bool is_in_step(const struct items *l, const struct items *r)
+{
+    if (l->n != r->n || l->order)
+        return false;
+    for (uint32_t i = 0; i < l->n; i++) {
+        if (element_cmp(&l->e[i], &r->e[i]) != 0)
+            return false;
+        for (uint32_t j = 0; j < i; j++)
+            if (element_cmp(&l->e[i], &l->e[j]) == 0)
+                return false;
+    }
+    return true;
+}
+
+static int compare_in_step(struct walk *w, const struct schema *s, const struct items *l,
+                           const struct items *r, const struct typed_at *at, struct change *out)
+{
+    struct levels levels = {0};
+
+    for (uint32_t i = 0; i < l->n; i++)
+        if (!is_same(&l->list->items[i], &r->list->items[i]) &&
+            compare_items(w, s, l, i, 1, r, i, 1, at, &levels) < 0)
+            return -1;
+    finish(w, &levels, out);
+    return 0;
+}
+
 static int compare_lists(struct walk *w, const struct schema *s, const struct json *l,
                          const struct json *r, const struct typed_at *at, struct change *out)
 {
@@ -153,6 +181,8 @@ static int compare_lists(struct walk *w, const struct schema *s, const struct js
 
     if (typed_items(w, s, l, at, &left) < 0 || typed_items(w, s, r, at, &right) < 0)
         return -1;
+    if (is_in_step(&left, &right))
+        return compare_in_step(w, s, &left, &right, at, out);
     for (uint32_t i = 0; i < left.n; i++) {
         if (typed_items_find(&left, &left.e[i], &n_l) != i)
             continue;
@@ -179,17 +209,12 @@ static int compare_as(struct walk *w, const struct schema *s, enum form form,
 {
     const struct json *lc = typed_contents(l, form), *rc = typed_contents(r, form);
 
-    if (form == FORM_SCALAR && l && r && !typed_fits_scalar(s, l) && !typed_fits_scalar(s, r))
+    if (form == FORM_SCALAR && !typed_fits_scalar(s, l) && !typed_fits_scalar(s, r))
         return typed_fail(w, at, "a scalar was expected");
     if (typed_is_atomic(s, form) || (!lc && !rc)) {
-        if (!l || !r)
-            out->self[l ? REMOVED : ADDED] = true;
-        else if (!json_eq(l, r))
-            out->self[MODIFIED] = true;
+        out->self[MODIFIED] |= !json_eq(l, r);
         return 0;
     }
-    if (!l || !r)
-        out->self[l ? REMOVED : ADDED] = true;
     return form == FORM_LIST ? compare_lists(w, s, lc, rc, at, out)
                              : compare_maps(w, s, lc, rc, at, out);
 }
@@ -201,10 +226,13 @@ static int compare(struct walk *w, const struct schema *s, const struct json *l,
 
     if (json_is_shared(l, r))
         return 0;
-    if (!r)
-        return compare_as(w, s, typed_form(s, l), l, r, at, out);
+    if (!l || !r) {
+        int kind = l ? REMOVED : ADDED;
+        out->self[kind] = true;
+        return typed_all_below(w, s, l ? l : r, at, &out->below[kind]);
+    }
     form = typed_form(s, r);
-    if (l && typed_form(s, l) != form && compare_as(w, s, typed_form(s, l), l, r, at, out) < 0)
+    if (typed_form(s, l) != form && compare_as(w, s, typed_form(s, l), l, r, at, out) < 0)
         return -1;
     return compare_as(w, s, form, l, r, at, out);
 }

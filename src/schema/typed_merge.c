@@ -26,7 +26,7 @@ static int merge_maps(struct walk *w, const struct schema *s, const struct json 
         size_t hint = (size_t)(m - r->members), i;
         struct element e = element_field(m->name);
         struct typed_at here = {at, &e};
-        const struct schema *type = typed_member(s, m->name, &declared);
+        const struct schema *type = typed_member(s, m, &declared);
         struct json merged;
         if (!type)
             return typed_fail(w, &here, "field not declared in schema");
@@ -190,7 +190,7 @@ static int check_new(struct walk *w, const struct schema *s, const struct json *
         json_each_member (m, r) {
             struct element e = element_field(m->name);
             struct typed_at here = {at, &e};
-            const struct schema *type = typed_member(s, m->name, &declared);
+            const struct schema *type = typed_member(s, m, &declared);
             if (!type)
                 return typed_fail(w, &here, "field not declared in schema");
             if (check_new(w, type, &m->value, &here) < 0)

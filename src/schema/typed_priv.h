@@ -44,7 +44,10 @@ bool typed_is_atomic(const struct schema *s, enum form form);
 /* What a list holds. */
 const struct schema *typed_item(const struct schema *s);
 /* What a map holds under the name; *declared where the name is a field's. NULL: nothing may. */
-const struct schema *typed_member(const struct schema *s, struct str name, bool *declared);
+const struct schema *typed_member(const struct schema *s, const struct json_member *m,
+                                  bool *declared);
+const struct schema *typed_named_member(const struct schema *s, struct str name,
+                                        bool *declared);
 /* Is the scalar (or null) of the type? */
 bool typed_fits_scalar(const struct schema *s, const struct json *v);
 
@@ -70,3 +73,7 @@ int typed_items(struct walk *w, const struct schema *s, const struct json *v,
 size_t typed_items_find(const struct items *x, const struct element *e, uint32_t *count);
 /* The k-th of those, which are at least so many. */
 size_t typed_items_next(const struct items *x, const struct element *e, size_t k);
+
+/* Every field below a value, containers among them: what is added or removed with it. */
+int typed_all_below(struct walk *w, const struct schema *s, const struct json *v,
+                    const struct typed_at *at, struct fieldset *out);

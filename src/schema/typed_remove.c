@@ -62,7 +62,7 @@ static struct json cut_map(struct cut *c, const struct schema *s, const struct j
 
     json_each_member (m, v) {
         struct element e = element_field(m->name);
-        const struct schema *type = typed_member(s, m->name, &declared);
+        const struct schema *type = typed_member(s, m, &declared);
         const struct fieldset_entry *entry = fieldset_find(set, &e);
         if (cut_child(c, type ? type : &typed_deduced, &m->value, entry, set, &out))
             obj_add(&o, m->name, out);
@@ -145,7 +145,8 @@ static const struct schema *step(const struct schema *s, const struct element *e
     if (!s)
         return NULL;
     if (e->kind == ELEMENT_FIELD)
-        return typed_is_any(s) || typed_is_map(s) ? typed_member(s, e->name, declared) : NULL;
+        return typed_is_any(s) || typed_is_map(s) ? typed_named_member(s, e->name, declared)
+                                                  : NULL;
     if (e->kind == ELEMENT_KEY)
         return typed_is_any(s) || s->type == SCHEMA_LIST ? typed_item(s) : NULL;
     return NULL;
