@@ -202,7 +202,7 @@ static void fed_changed(void *ctx, struct cache_event *e)
     if (f->which == FED_WORKLOAD)
         held = queue_holds(ad->engine, object_path(e->now ? e->now : e->old));
     if (e->now)
-        put(ad, e->arena, cache_event_now(e));
+        queue_put_changed(ad->engine, e->arena, cache_event_now(e), &ad->loader, now_of(ad));
     else
         take_away(ad, f->which, e->old);
     if (e->now && f->which == FED_LQ && !same_queue(e))

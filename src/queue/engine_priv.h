@@ -280,7 +280,7 @@ struct queue_wl {
     struct queue_group *group;
     struct wl_extra *extra; /* NULL for most */
     int64_t order_ns;
-    uint32_t hash, digest;
+    uint32_t hash, digest, state_digest;
     uint32_t pos; /* in its heap */
     uint32_t generation, evaluated;
     uint8_t state; /* enum wl_state */

@@ -31,6 +31,11 @@ size_t queue_load_levels(struct arena *a, const struct json *o, const struct str
 bool queue_put_object(struct queue_engine *e, struct arena *a, const struct json *o,
                       const struct queue_loader *l, struct instant now);
 
+/* The same for a next version: of a Workload whose spec the engine has only the rest is read.
+ * Not where the loader's rules are others than those of the version before. */
+bool queue_put_changed(struct queue_engine *e, struct arena *a, const struct json *o,
+                       const struct queue_loader *l, struct instant now);
+
 /* A quantity as an amount of quota: too large ones are unlimited. */
 int64_t queue_quota_amount(struct arena *a, struct str resource, const struct json *q);
 /* A quantity as a request: clamped to int64_t. */

@@ -21,6 +21,7 @@ struct source {
     enum queue_policy policy;
     const struct quota_node *lca; /* cohort that joins it and the preemptor; NULL: own queue */
     enum list_rank list;
+    bool is_spent; /* nobody of it may go: it, or a cohort below lca, borrows nothing more */
 };
 
 struct candidate {
@@ -38,6 +39,7 @@ struct search {
     VEC(struct candidate) visited; /* in order */
     bool is_heap;                  /* not yet: in the order of collection */
     bool has_hier, has_prio;       /* candidates of these lists */
+    bool has_left_out;             /* some of a spent source were not visited */
     /* What may go of each request's quota: of its own, and of others in its tree that may go
      * while it borrows, or only while it does not. At least what candidates use. */
     int64_t *own, *others, *kept;
@@ -395,23 +397,37 @@ static void make_heap(struct search *s)
             sift_down(s, i);
 }
 
-/* The i-th candidate in order; NULL past the last. */
-static const struct candidate *candidate_at(struct search *s, size_t i)
+/* Takes the first one off the heap; the next one of its source comes in its place. */
+static struct candidate pop(struct search *s)
 {
-    if (i < s->visited.len)
-        return &s->visited.at[i];
-    make_heap(s);
-    if (!s->heap.len)
-        return NULL;
     struct candidate c = s->heap.at[0];
-    vec_push_in(s->in->a, &s->visited, c);
-    if (!s->sources.at[c.source].cq->is_ranked || !next_of(s, c.source, &s->heap.at[0])) {
+    const struct source *from = &s->sources.at[c.source];
+
+    if (from->is_spent || !from->cq->is_ranked || !next_of(s, c.source, &s->heap.at[0])) {
         s->heap.at[0] = vec_last(&s->heap);
         s->heap.len--;
     }
     if (s->heap.len)
         sift_down(s, 0);
-    return &s->visited.at[i];
+    return c;
+}
+
+/* The i-th candidate in order, without those of spent sources; NULL past the last. */
+static const struct candidate *candidate_at(struct search *s, size_t i)
+{
+    if (i < s->visited.len)
+        return &s->visited.at[i];
+    make_heap(s);
+    while (s->heap.len) {
+        struct candidate c = pop(s);
+        if (s->sources.at[c.source].is_spent) {
+            s->has_left_out = true;
+            continue;
+        }
+        vec_push_in(s->in->a, &s->visited, c);
+        return &s->visited.at[i];
+    }
+    return NULL;
 }
 
 /* ---- the search ---- */
@@ -431,19 +447,19 @@ bool preempt_fits(const struct preempt_input *in, bool may_borrow)
     return true;
 }
 
-static bool is_valid(const struct search *s, const struct candidate *c, bool may_borrow)
+/* A source is spent for the rest of an attempt, which only ever lowers what is used. */
+static bool is_valid(struct search *s, const struct candidate *c, bool may_borrow)
 {
     const struct preempt_input *in = s->in;
-    const struct source *from = &s->sources.at[c->source];
+    struct source *from = &s->sources.at[c->source];
 
     if (!from->lca)
         return true;
-    if (may_borrow && c->variant == RECLAIM_NO_BORROW)
+    if (from->is_spent || (may_borrow && c->variant == RECLAIM_NO_BORROW))
         return false;
     for (const struct quota_node *n = &from->cq->node; n && n != from->lca; n = n->parent)
-        if (quota_within(n, in->needed, in->n_needed))
-            return false;
-    return true;
+        from->is_spent |= quota_within(n, in->needed, in->n_needed);
+    return !from->is_spent;
 }
 
 static enum queue_victim_reason reason_of(const struct candidate *c)
@@ -498,6 +514,23 @@ static bool is_hopeless(const struct search *s, bool may_borrow)
     return !may_borrow && in->cq->node.parent && !may_stay_within(s);
 }
 
+/* All usage is as it was: every candidate may go again. */
+static void begin_again(struct search *s)
+{
+    struct search next = {.in = s->in, .own = s->own, .others = s->others, .kept = s->kept};
+    size_t n = 3 * s->in->n_requests;
+
+    if (!s->has_left_out) {
+        vec_each (i, &s->sources)
+            s->sources.at[i].is_spent = false;
+        return;
+    }
+    memset(s->own, 0, n * sizeof(*s->own));
+    *s = next;
+    collect_own(s);
+    collect_others(s);
+}
+
 static bool attempt(struct search *s, bool may_borrow, victim_list *out)
 {
     const struct preempt_input *in = s->in;
@@ -541,6 +574,8 @@ void preempt_find(const struct preempt_input *in, victim_list *out)
         return;
     }
     bool first = !(forbidden && !s.has_hier); /* borrowing first? */
-    if (!attempt(&s, first, out))
-        attempt(&s, !first, out);
+    if (attempt(&s, first, out))
+        return;
+    begin_again(&s);
+    attempt(&s, !first, out);
 }

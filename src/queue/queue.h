@@ -269,9 +269,22 @@ struct queue_workload_spec {
     struct str allowed_flavors; /* of a variant: the flavors it may use, comma-separated */
     struct str parent;          /* of a variant */
     struct str shape_name;      /* replaces the computed shape's identity in tests; else "" */
-    uint32_t digest;            /* of what moves a parked workload back when it changes */
-    struct str invalid_text;    /* what WL_INVALID means */
+    /* Of what moves a parked workload back when it changes: of its spec, and of its state. */
+    uint32_t digest, state_digest;
+    struct str invalid_text; /* what WL_INVALID means */
+    bool is_same_spec;       /* podsets, digest and what WL_INVALID says are not given */
 };
+
+/* What of a version says whether its podsets are those of the version before. */
+struct queue_spec_id {
+    struct str ns, name, uid, queue, allowed_flavors;
+    int64_t generation, priority;
+    const int32_t *counts; /* of pods of each podset that still count */
+    size_t n_podsets;
+};
+/* Does the engine have this spec of this workload? Then is_same_spec will do, as long as what
+ * turns specs into requests is what it was. */
+bool queue_has_spec(const struct queue_engine *e, const struct queue_spec_id *id);
 
 enum queue_put {
     QUEUE_PUT_QUEUED,   /* waits in its ClusterQueue (or is already looked at) */

@@ -189,17 +189,19 @@ static struct str keep(char **at, struct str s)
 
 static void set_texts(struct wl_extra *x, const struct queue_workload_spec *spec)
 {
-    size_t len = spec->replaces.len + spec->parent.len + spec->invalid_text.len;
+    struct wl_texts *was = x->texts;
+    struct str invalid = spec->is_same_spec && was ? was->invalid : spec->invalid_text;
+    size_t len = spec->replaces.len + spec->parent.len + invalid.len;
 
-    free(x->texts);
     x->texts = NULL;
-    if (!len)
-        return;
-    x->texts = mem_alloc(sizeof(*x->texts) + len);
-    char *at = (char *)(x->texts + 1);
-    x->texts->replaces = keep(&at, spec->replaces);
-    x->texts->parent = keep(&at, spec->parent);
-    x->texts->invalid = keep(&at, spec->invalid_text);
+    if (len) {
+        x->texts = mem_alloc(sizeof(*x->texts) + len);
+        char *at = (char *)(x->texts + 1);
+        x->texts->replaces = keep(&at, spec->replaces);
+        x->texts->parent = keep(&at, spec->parent);
+        x->texts->invalid = keep(&at, invalid);
+    }
+    free(was);
 }
 
 /* What of the spec goes into the extra; the usage too. */
@@ -208,7 +210,7 @@ static void set_extra(struct queue_engine *e, struct queue_wl *wl,
 {
     struct wl_extra *x = wl_extra(wl);
 
-    x->flags = spec->flags;
+    x->flags = spec->flags | (spec->is_same_spec ? x->flags & WL_INVALID : 0);
     x->requeue_at = spec->requeue_at;
     x->reserved_at = spec->reserved_at;
     set_texts(x, spec);
@@ -253,7 +255,7 @@ struct before {
     uint32_t flags, all_flags;
     int64_t order_ns;
     struct instant reserved_at;
-    uint32_t digest, evaluated;
+    uint32_t digest, state_digest, evaluated;
     struct queue_cq *held;
     struct queue_lq *lq;
     int64_t priority;
@@ -268,6 +270,7 @@ static void take_out(struct queue_engine *e, struct queue_wl *wl, struct before 
     if (wl->extra && wl->extra->is_assumed)
         b->flags &= ~(uint32_t)WL_ADMITTED; /* by us only: the API says it now */
     b->digest = wl->digest;
+    b->state_digest = wl->state_digest;
     b->evaluated = wl->evaluated;
     b->lq = wl->group->lq;
     b->priority = wl->group->shape->priority;
@@ -345,25 +348,58 @@ static enum queue_put put_pending(struct queue_engine *e, struct queue_wl *wl,
     if (wl->state == WL_INFLIGHT)
         return QUEUE_PUT_QUEUED; /* its requeue takes the new version */
     pending_update(e, wl, b->lq == lq ? b->was : WAS_OUT,
-                   b->digest != wl->digest || (b->evaluated && b->evaluated != wl->generation),
+                   b->digest != wl->digest || b->state_digest != wl->state_digest ||
+                       (b->evaluated && b->evaluated != wl->generation),
                    now);
     if (lq->is_attached)
         return QUEUE_PUT_QUEUED;
     return lq->exists && !lq->is_stopped ? QUEUE_PUT_NO_CQ : QUEUE_PUT_NO_QUEUE;
 }
 
+bool queue_has_spec(const struct queue_engine *e, const struct queue_spec_id *id)
+{
+    const struct queue_wl *wl = wl_find_in(e, id->ns, id->name);
+
+    if (!wl || !id->generation || wl->generation != (uint32_t)id->generation ||
+        !wl_has_uid(wl, id->uid))
+        return false;
+    const struct queue_shape *shape = wl->group->shape;
+    if (!str_eq(wl->group->lq->name, id->queue) || shape->priority != id->priority ||
+        !str_eq(shape->allowed_flavors, id->allowed_flavors) ||
+        shape->n_podsets != id->n_podsets)
+        return false;
+    for (size_t i = 0; i < id->n_podsets; i++)
+        if (shape->podsets[i].spec.count != id->counts[i])
+            return false;
+    return true;
+}
+
+/* The group of workloads that it joins; with a reference. */
+static struct queue_group *group_of(struct queue_engine *e,
+                                    const struct queue_workload_spec *spec,
+                                    const struct queue_wl *wl)
+{
+    struct queue_group *g = wl ? wl->group : NULL;
+
+    if (!spec->is_same_spec) {
+        struct queue_shape *shape = shape_get(e, spec);
+        g = group_get(e, lq_ref(e, spec->ns, spec->queue), shape);
+        shape_unref(e, shape);
+    }
+    assert(g);
+    g->refs++;
+    return g;
+}
+
 enum queue_put queue_put_workload(struct queue_engine *e,
                                   const struct queue_workload_spec *spec, struct instant now)
 {
     struct queue_wl *wl = wl_find_in(e, spec->ns, spec->name);
-    struct queue_shape *shape = shape_get(e, spec);
-    struct queue_group *g = group_get(e, lq_ref(e, spec->ns, spec->queue), shape);
+    struct queue_group *g = group_of(e, spec, wl); /* while the record is exchanged */
     struct before b = {0};
     enum queue_put result = QUEUE_PUT_OUT;
 
     e->events++;
-    g->refs++; /* while the workload's record is exchanged */
-    shape_unref(e, shape);
     e->has_named_shapes |= spec->shape_name.len > 0;
     if (wl && !wl_has_uid(wl, spec->uid)) { /* another one of that name */
         wl_discard(e, wl);
@@ -380,7 +416,9 @@ enum queue_put queue_put_workload(struct queue_engine *e,
     regroup(e, wl, g);
     wl->order_ns = spec->order_time.ns;
     wl->generation = (uint32_t)spec->generation;
-    wl->digest = spec->digest;
+    if (!spec->is_same_spec)
+        wl->digest = spec->digest;
+    wl->state_digest = spec->state_digest;
     if (!gate(e, QUEUE_GATE_KEEP_PROGRESS))
         drop_progress(wl);
     if (wl->extra || needs_extra(spec))

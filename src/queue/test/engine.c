@@ -378,3 +378,49 @@ TEST(a_limit_is_asked_for_before_a_default_is)
         check_int(spec.podsets[0].requests[0].amount, cases[i].want);
     }
 }
+
+/* A version whose podsets are known is read without them; any other as a whole. */
+TEST(a_next_version_counts_for_what_it_says)
+{
+    static const struct {
+        const char *name, *first, *next, *want;
+    } cases[] = {
+        {"only its state is another", "u 1 1 3 \"x\":0",
+         "u 1 1 3 \"requeueState\":{\"count\":1}",                           "w admitted"},
+        {"another spec",              "u 1 1 9 \"x\":0",  "u 2 1 3 \"x\":0", "w admitted"},
+        {"pods given back",           "u 1 3 2 \"x\":0",
+         "u 1 3 2 \"reclaimablePods\":[{\"name\":\"main\",\"count\":2}]",    "w admitted"},
+        {"another one of that name",  "u 1 1 9 \"x\":0",  "v 1 1 3 \"x\":0", "w admitted"},
+        {"nobody counts its specs",   "u 0 1 9 \"x\":0",  "u 0 1 3 \"x\":0", "w admitted"},
+        {"what is wrong stays wrong", "u 1 1 -1 \"x\":0",
+         "u 1 1 -1 \"requeueState\":{\"count\":1}",                          "w refused" },
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        scoped(box_close) struct box b = {0};
+        test_case(cases[i].name);
+        box_open(&b);
+        box_add(&b, "flavor f|cq a quota 4");
+        for (int k = 0; k < 2; k++) {
+            struct str line = str_from(k ? cases[i].next : cases[i].first);
+            struct str uid = box_word(&line), generation = box_word(&line);
+            struct str pods = box_word(&line), cpu = box_word(&line);
+            const struct json *o = json_parse(
+                &b.a,
+                str_printf(
+                    &b.a,
+                    "{\"kind\":\"Workload\",\"metadata\":{\"name\":\"w\",\"namespace\":\"ns\","
+                    "\"uid\":\"%.*s\",\"generation\":%.*s},\"spec\":{\"queueName\":\"lq-a\","
+                    "\"podSets\":[{\"count\":%.*s,\"template\":{\"spec\":{\"containers\":[{"
+                    "\"resources\":{\"requests\":{\"cpu\":\"%.*s\"},\"limits\":{\"cpu\":\"%.*"
+                    "s\""
+                    "}}}]}}}]},\"status\":{%.*s}}",
+                    STR_ARG(uid), STR_ARG(generation), STR_ARG(pods),
+                    STR_ARG(str_eqz(cpu, "-1") ? S("2") : cpu),
+                    STR_ARG(str_eqz(cpu, "-1") ? S("1") : cpu), STR_ARG(line)),
+                NULL, NULL);
+            check(queue_put_changed(b.e, &b.a, o, &b.loader, NOW));
+        }
+        check_same(box_run(&b), str_from(cases[i].want));
+    }
+}

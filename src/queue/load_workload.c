@@ -1,0 +1,580 @@
+/* load_workload.c - a Workload as a tree -> what the engine takes
+ *
+ * Nearly every version of a Workload has the podsets of the one before, and they cost more to
+ * read than all the rest: queue_put_changed() asks the engine first whether it has them.
+ */
+#include "queue/load_priv.h"
+
+#include "api/priority.h"
+#include "value/time.h"
+
+/* ---- conditions ---- */
+
+enum seen {
+    SEEN_FINISHED,
+    SEEN_RESERVED,
+    SEEN_ADMITTED,
+    SEEN_EVICTED,
+    SEEN_REQUEUED,
+    SEEN_WAITS_FOR_PODS,
+    SEEN_PODS_READY,
+    SEEN_PREEMPTED,
+    SEEN_COUNT,
+};
+
+/* The conditions of one version by type; NULL where it has none. */
+struct conditions {
+    const struct json *at[SEEN_COUNT];
+};
+
+static struct conditions conditions_of(const struct json *wl)
+{
+    static const struct str types[SEEN_COUNT] = {
+        [SEEN_FINISHED] = S_INIT("Finished"),
+        [SEEN_RESERVED] = S_INIT("QuotaReserved"),
+        [SEEN_ADMITTED] = S_INIT("Admitted"),
+        [SEEN_EVICTED] = S_INIT("Evicted"),
+        [SEEN_REQUEUED] = S_INIT("Requeued"),
+        [SEEN_WAITS_FOR_PODS] = S_INIT("WaitingForReplacementPods"),
+        [SEEN_PODS_READY] = S_INIT("PodsReady"),
+        [SEEN_PREEMPTED] = S_INIT("Preempted"),
+    };
+    const struct json *list = json_path(wl, "status", "conditions", NULL);
+    struct conditions out = {0};
+
+    json_each (i, list) {
+        struct str type = json_str(json_getz(json_at(list, i), "type"));
+        for (size_t k = 0; k < SEEN_COUNT; k++)
+            if (!out.at[k] && str_eq(type, types[k]))
+                out.at[k] = json_at(list, i);
+    }
+    return out;
+}
+
+static bool condition_is(const struct json *c, const char *status)
+{
+    return str_eqz(json_str(json_getz(c, "status")), status);
+}
+
+static struct instant time_of(const struct json *v)
+{
+    struct instant t = {0};
+
+    if (!json_str(v).len || time_parse(json_str(v), &t, NULL) < 0)
+        return (struct instant){0};
+    return t;
+}
+
+int64_t queue_load_priority(const struct queue_config *config, const struct json *wl,
+                            int64_t *base, int64_t *boost, bool *boost_ok)
+{
+    int ok = 0;
+
+    *base = json_i64(json_path(wl, "spec", "priority", NULL), 0);
+    *boost = 0;
+    if (queue_gate(config, QUEUE_GATE_PRIORITY_BOOST))
+        ok = priority_boost(json_path(wl, "metadata", "annotations", NULL), boost, NULL);
+    if (boost_ok)
+        *boost_ok = ok == 0;
+    return *base + *boost;
+}
+
+static struct instant order_time(const struct queue_config *config, const struct json *wl,
+                                 const struct conditions *seen)
+{
+    const struct json *evicted = seen->at[SEEN_EVICTED];
+    const struct json *preempted = seen->at[SEEN_PREEMPTED];
+    struct str reason = json_str(json_getz(evicted, "reason"));
+
+    if (condition_is(evicted, "True") &&
+        ((!config->order_by_creation && str_eq(reason, S("PodsReadyTimeout"))) ||
+         str_eq(reason, S("AdmissionCheck"))))
+        return time_of(json_getz(evicted, "lastTransitionTime"));
+    if (!queue_gate(config, QUEUE_GATE_PRIORITY_SORTING) && condition_is(preempted, "True") &&
+        str_eq(json_str(json_getz(preempted, "reason")), S("InCohortReclaimWhileBorrowing")))
+        return instant_add(time_of(json_getz(preempted, "lastTransitionTime")), span_ms(1));
+    return time_of(json_path(wl, "metadata", "creationTimestamp", NULL));
+}
+
+struct instant queue_load_order_time(const struct queue_config *config, const struct json *wl)
+{
+    struct conditions seen = conditions_of(wl);
+
+    return order_time(config, wl, &seen);
+}
+
+static uint32_t check_flags(const struct json *wl)
+{
+    const struct json *checks = json_path(wl, "status", "admissionChecks", NULL);
+    bool all_ready = json_len(checks) > 0;
+    uint32_t flags = 0;
+
+    json_each (i, checks) {
+        struct str state = json_str(json_getz(json_at(checks, i), "state"));
+        if (str_eq(state, S("Retry")) || str_eq(state, S("Rejected")))
+            flags |= WL_CHECKS_FAILED;
+        all_ready &= str_eq(state, S("Ready"));
+    }
+    return flags | (all_ready ? (uint32_t)WL_CHECKS_READY : 0);
+}
+
+static bool any_gate_closed(const struct json *wl)
+{
+    const struct json *gates = json_path(wl, "spec", "preemptionGates", NULL);
+    const struct json *states = json_path(wl, "status", "preemptionGates", NULL);
+
+    json_each (i, gates) {
+        bool is_open = false;
+        json_each (k, states)
+            if (str_eq(json_str(json_getz(json_at(states, k), "name")),
+                       json_str(json_getz(json_at(gates, i), "name"))))
+                is_open =
+                    str_eq(json_str(json_getz(json_at(states, k), "position")), S("Open"));
+        if (!is_open)
+            return true;
+    }
+    return false;
+}
+
+static uint32_t load_flags(const struct json *wl, const struct conditions *seen)
+{
+    static const struct {
+        enum seen condition;
+        const char *status;
+        uint32_t flag;
+    } rows[] = {
+        {SEEN_FINISHED,       "True",  WL_FINISHED      },
+        {SEEN_RESERVED,       "True",  WL_RESERVED      },
+        {SEEN_ADMITTED,       "True",  WL_ADMITTED      },
+        {SEEN_EVICTED,        "True",  WL_EVICTED       },
+        {SEEN_REQUEUED,       "False", WL_BACKOFF       },
+        {SEEN_WAITS_FOR_PODS, "True",  WL_WAITS_FOR_PODS},
+        {SEEN_PODS_READY,     "True",  WL_PODS_READY    },
+    };
+    const struct json *notes = json_path(wl, "metadata", "annotations", NULL);
+    const struct json *reserved = seen->at[SEEN_RESERVED];
+    uint32_t flags = check_flags(wl);
+
+    for (size_t i = 0; i < countof(rows); i++)
+        if (condition_is(seen->at[rows[i].condition], rows[i].status))
+            flags |= rows[i].flag;
+    if (condition_is(reserved, "False") &&
+        str_eq(json_str(json_getz(reserved, "reason")), S("OnHold")))
+        flags |= WL_ON_HOLD;
+    if (!json_bool(json_path(wl, "spec", "active", NULL), true))
+        flags |= WL_INACTIVE;
+    if (json_str(json_getz(notes, "kueue.x-k8s.io/admission-gated-by")).len)
+        flags |= WL_GATED;
+    if (any_gate_closed(wl))
+        flags |= WL_PREEMPTION_GATED;
+    if (json_len(json_path(wl, "status", "unhealthyNodes", NULL)))
+        flags |= WL_UNHEALTHY;
+    const struct json *psas = json_path(wl, "status", "admission", "podSetAssignments", NULL);
+    json_each (i, psas)
+        if (str_eq(json_str(json_getz(json_at(psas, i), "delayedTopologyRequest")),
+                   S("Pending")) &&
+            !json_has(json_getz(json_at(psas, i), "topologyAssignment")))
+            flags |= WL_DELAYED_TOPOLOGY;
+    return flags;
+}
+
+/* ---- podsets ---- */
+
+static int64_t pods_of(const struct json *o, int64_t otherwise)
+{
+    int64_t n = json_i64(json_getz(o, "count"), otherwise);
+    return MIN(MAX(n, INT64_C(0)), (int64_t)INT32_MAX);
+}
+
+static int64_t reclaimable_of(const struct queue_loader *l, const struct json *wl,
+                              struct str name)
+{
+    const struct json *list = json_path(wl, "status", "reclaimablePods", NULL);
+
+    if (!queue_gate(l->config, QUEUE_GATE_RECLAIMABLE_PODS))
+        return 0;
+    json_each (i, list)
+        if (str_eq(json_str(json_getz(json_at(list, i), "name")), name))
+            return pods_of(json_at(list, i), 0);
+    return 0;
+}
+
+static struct str podset_name(const struct json *podset)
+{
+    const struct json *name = json_getz(podset, "name");
+
+    return json_has(name) ? json_str(name) : S("main");
+}
+
+/* Of its pods, those that still count. */
+static int32_t podset_count(const struct queue_loader *l, const struct json *wl,
+                            const struct json *podset)
+{
+    int64_t count = pods_of(podset, 1);
+
+    return (int32_t)(count - MIN(reclaimable_of(l, wl, podset_name(podset)), count));
+}
+
+static struct queue_topology_request load_topology(const struct json *r)
+{
+    struct queue_topology_request t = {
+        .is_required = json_has(json_getz(r, "required")),
+        .is_preferred = json_has(json_getz(r, "preferred")),
+        .is_unconstrained = json_bool(json_getz(r, "unconstrained"), false),
+        .group = json_str(json_getz(r, "podSetGroupName")),
+        .slice_level = json_str(json_getz(r, "podSetSliceRequiredTopology")),
+        .slice_size = (int32_t)json_i64(json_getz(r, "podSetSliceSize"), 0),
+    };
+    t.level = t.is_required ? json_str(json_getz(r, "required"))
+                            : json_str(json_getz(r, "preferred"));
+    t.is_explicit = t.is_required || t.is_preferred ||
+                    json_has(json_getz(r, "unconstrained")) || t.slice_level.len ||
+                    t.slice_size ||
+                    json_len(json_getz(r, "podsetSliceRequiredTopologyConstraints"));
+    return t;
+}
+
+static void add_part(struct buf *b, const struct json *v)
+{
+    if (json_has(v))
+        json_write(b, v);
+    buf_byte(b, '|');
+}
+
+/* What of a template decides where its pods may run. */
+static void load_digest(struct arena *a, const struct json *spec, uint64_t out[2])
+{
+    static const char *const fields[] = {"nodeSelector",
+                                         "tolerations",
+                                         "runtimeClassName",
+                                         "priority",
+                                         "topologySpreadConstraints",
+                                         "overhead",
+                                         "resourceClaims",
+                                         "affinity",
+                                         "resources"};
+    static const char *const lists[] = {"initContainers", "containers"};
+    struct buf b = buf_in(a, 512);
+
+    for (size_t i = 0; i < countof(lists); i++) {
+        const struct json *list = json_get(spec, str_from(lists[i]));
+        json_each (k, list) {
+            const struct json *c = json_at(list, k);
+            add_part(&b, json_path(c, "resources", "requests", NULL));
+            add_part(&b, json_path(c, "resources", "claims", NULL));
+            add_part(&b, json_getz(c, "ports"));
+            add_part(&b, json_getz(c, "restartPolicy"));
+        }
+        buf_byte(&b, ';');
+    }
+    for (size_t i = 0; i < countof(fields); i++)
+        add_part(&b, json_get(spec, str_from(fields[i])));
+    out[0] = str_digest(buf_str(&b));
+    buf_byte(&b, '#');
+    out[1] = str_digest(buf_str(&b)) ^ b.len;
+}
+
+static void load_terms(struct arena *a, const struct json *spec, struct queue_podset_spec *ps)
+{
+    const struct json *required =
+        json_path(spec, "affinity", "nodeAffinity",
+                  "requiredDuringSchedulingIgnoredDuringExecution", NULL);
+    const struct json *list = json_getz(required, "nodeSelectorTerms");
+    struct queue_term *terms = arena_array(a, struct queue_term, json_len(list));
+
+    ps->has_affinity = json_is(required, JSON_OBJECT);
+    ps->n_terms = json_len(list);
+    ps->terms = terms;
+    json_each (i, list)
+        terms[i] = load_term(a, json_getz(json_at(list, i), "matchExpressions"), NULL);
+}
+
+static void load_raw_resources(struct arena *a, const struct json *spec,
+                               struct queue_podset_spec *ps)
+{
+    static const char *const lists[] = {"initContainers", "containers"};
+    VEC(struct str) names = {0};
+
+    for (size_t i = 0; i < countof(lists); i++) {
+        const struct json *list = json_get(spec, str_from(lists[i]));
+        json_each (k, list)
+            json_each_member (m, json_path(json_at(list, k), "resources", "requests", NULL))
+                vec_push_in(a, &names, m->name);
+    }
+    json_each_member (m, json_path(spec, "resources", "requests", NULL))
+        vec_push_in(a, &names, m->name);
+    ps->raw_resources = names.at;
+    ps->n_raw_resources = names.len;
+}
+
+/* What is wrong with the requests of a spec that was filled in; "" where nothing is. */
+static struct str invalid_requests(struct arena *a, const struct queue_loader *l, struct str ns,
+                                   const struct json *spec, size_t index)
+{
+    static const struct {
+        const char *prefix;
+        bool bounds;
+    } rows[] = {
+        {"resources validation failed",                     false},
+        {"resources didn't satisfy LimitRange constraints", true },
+    };
+    struct field_path root = field_child(NULL, S("spec")), sets, set, template, at;
+    struct limit_summary limits =
+        limit_summary_of(a, l->rules.limit_ranges, l->rules.n_limit_ranges, ns);
+
+    sets = field_child(&root, S("podSets"));
+    set = field_item(&sets, index);
+    template = field_child(&set, S("template"));
+    at = field_child(&template, S("spec"));
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct field_errors e = field_errors_in(a);
+        if (rows[i].bounds)
+            pod_spec_check_bounds(&e, &at, spec, &limits);
+        else
+            pod_spec_check_limits(&e, &at, spec);
+        if (e.list.len)
+            return str_printf(a, "%s: %.*s", rows[i].prefix, STR_ARG(field_errors_text(a, &e)));
+    }
+    return S("");
+}
+
+static void load_requests(struct arena *a, const struct queue_loader *l,
+                          const struct json *spec, struct queue_podset_spec *ps)
+{
+    struct resource_list all = pod_spec_requests(a, spec);
+    struct resource_list made = pod_requests_transform(a, &all, &l->rules);
+    struct queue_request *at = arena_array(a, struct queue_request, made.len);
+
+    resource_list_sort(&made);
+    for (size_t i = 0; i < made.len; i++)
+        at[i] = (struct queue_request){
+            made.at[i].name,
+            sat_mul(MAX((int64_t)0, resource_units(made.at[i].name, &made.at[i].q)),
+                    ps->count)};
+    ps->requests = at;
+    ps->n_requests = made.len;
+}
+
+/* As the pod will be. A limit without a request becomes one before the namespace's defaults are
+ * looked at, as when the pod is made; Kueue charges the default there and the pod then uses
+ * more (its issue 15020). */
+static const struct json *filled_in(struct arena *a, const struct json *spec,
+                                    const struct queue_loader *l, struct str ns)
+{
+    struct pod_rules own = l->rules;
+
+    own.n_limit_ranges = 0;
+    spec = pod_spec_adjust(a, spec, &own, ns);
+    return l->rules.n_limit_ranges ? pod_spec_adjust(a, spec, &l->rules, ns) : spec;
+}
+
+static void load_podset(struct arena *a, const struct json *wl, const struct queue_loader *l,
+                        size_t index, struct queue_podset_spec *ps,
+                        struct queue_workload_spec *out)
+{
+    const struct json *o = json_at(json_path(wl, "spec", "podSets", NULL), index);
+    const struct json *spec = json_path(o, "template", "spec", NULL);
+    const struct json *filled = filled_in(a, spec, l, out->ns);
+    struct str invalid = invalid_requests(a, l, out->ns, filled, index);
+
+    ps->name = podset_name(o);
+    ps->count = podset_count(l, wl, o);
+    if (queue_gate(l->config, QUEUE_GATE_PARTIAL_ADMISSION))
+        ps->min_count = (int32_t)MIN(MAX(json_i64(json_getz(o, "minCount"), 0), INT64_C(0)),
+                                     (int64_t)ps->count);
+    load_requests(a, l, filled, ps);
+    ps->node_selector = queue_load_labels(a, json_getz(spec, "nodeSelector"));
+    load_terms(a, spec, ps);
+    ps->tolerations = load_tolerations(a, json_getz(spec, "tolerations"), &ps->n_tolerations);
+    ps->topology = load_topology(json_getz(o, "topologyRequest"));
+    load_raw_resources(a, spec, ps);
+    load_digest(a, spec, ps->digest);
+    if (invalid.len && !(out->flags & WL_INVALID)) {
+        out->flags |= WL_INVALID;
+        out->invalid_text = invalid;
+    }
+}
+
+/* ---- admission ---- */
+
+static const struct json *podset_named(const struct json *wl, struct str name)
+{
+    const struct json *list = json_path(wl, "spec", "podSets", NULL);
+
+    json_each (i, list)
+        if (str_eq(podset_name(json_at(list, i)), name))
+            return json_at(list, i);
+    return NULL;
+}
+
+static void load_assignment(struct arena *a, const struct json *wl,
+                            const struct queue_loader *l, const struct json *psa,
+                            struct queue_podset_admission *out)
+{
+    const struct json *usage = json_getz(psa, "resourceUsage"), *spec;
+    struct queue_flavor_use *uses = arena_array(a, struct queue_flavor_use, json_len(usage));
+
+    out->name = podset_name(psa);
+    spec = podset_named(wl, out->name);
+    int64_t wanted = spec ? pods_of(spec, 1) : 0;
+    int64_t count = pods_of(psa, wanted);
+    int64_t left = wanted - MIN(reclaimable_of(l, wl, out->name), wanted);
+    out->uses = uses;
+    out->count = (int32_t)MIN(count, left);
+    json_each_member (m, usage) {
+        int64_t v = MAX(INT64_C(0), queue_request_amount(a, m->name, &m->value));
+        if (left < count && count > 0)
+            v = sat_mul(v / count, left);
+        uses[out->n_uses++] = (struct queue_flavor_use){
+            m->name, json_str(json_get(json_getz(psa, "flavors"), m->name)), v};
+    }
+}
+
+static void load_admission(struct arena *a, const struct json *wl, const struct queue_loader *l,
+                           struct queue_workload_spec *out)
+{
+    const struct json *admission = json_path(wl, "status", "admission", NULL);
+    const struct json *list = json_getz(admission, "podSetAssignments");
+    struct queue_podset_admission *at =
+        arena_array(a, struct queue_podset_admission, json_len(list));
+
+    out->admitted_to = json_str(json_getz(admission, "clusterQueue"));
+    out->admission = at;
+    out->n_admission = json_len(list);
+    json_each (i, list)
+        load_assignment(a, wl, l, json_at(list, i), &at[i]);
+}
+
+/* Of everything whose change brings a parked workload back: of its spec and what was made of
+ * that. */
+static uint32_t spec_digest(struct arena *a, const struct json *wl,
+                            const struct queue_workload_spec *spec)
+{
+    struct buf b = buf_in(a, 1024);
+
+    for (size_t i = 0; i < spec->n_podsets;
+         i++) /* LimitRanges and RuntimeClasses change them */
+        for (size_t k = 0; k < spec->podsets[i].n_requests; k++)
+            buf_printf(&b, "%.*s=%" PRId64 "|", STR_ARG(spec->podsets[i].requests[k].resource),
+                       spec->podsets[i].requests[k].amount);
+    buf_byte(&b, spec->flags & WL_INVALID ? '1' : '0');
+    add_part(&b, json_getz(wl, "spec"));
+    uint64_t h = str_digest(buf_str(&b));
+    return (uint32_t)(h ^ h >> 32);
+}
+
+/* And of the rest. */
+static uint32_t state_digest(struct arena *a, const struct json *wl,
+                             const struct conditions *seen, bool is_gated)
+{
+    struct buf b = buf_in(a, 512);
+
+    add_part(&b, json_get(json_path(wl, "metadata", "annotations", NULL),
+                          S("kueue.x-k8s.io/priority-boost")));
+    add_part(&b, json_path(wl, "status", "reclaimablePods", NULL));
+    add_part(&b, seen->at[SEEN_EVICTED]);
+    add_part(&b, seen->at[SEEN_REQUEUED]);
+    buf_byte(&b, is_gated ? '1' : '0');
+    uint64_t h = str_digest(buf_str(&b));
+    return (uint32_t)(h ^ h >> 32);
+}
+
+/* The Workload that owns it. */
+static struct str parent_of(const struct json *wl)
+{
+    const struct json *owners = json_path(wl, "metadata", "ownerReferences", NULL);
+
+    json_each (i, owners) {
+        const struct json *o = json_at(owners, i);
+        if (str_eq(json_str(json_getz(o, "kind")), S("Workload")))
+            return json_str(json_getz(o, "name"));
+    }
+    return S("");
+}
+
+/* All but the podsets and what is said of them. */
+static void load_state(struct arena *a, const struct json *wl, const struct queue_loader *l,
+                       struct queue_workload_spec *out)
+{
+    const struct json *notes = json_path(wl, "metadata", "annotations", NULL);
+    struct conditions seen = conditions_of(wl);
+    int64_t base, boost;
+
+    *out = (struct queue_workload_spec){
+        .ns = load_ns(wl),
+        .name = load_name(wl),
+        .uid = json_str(json_path(wl, "metadata", "uid", NULL)),
+        .queue = json_str(json_path(wl, "spec", "queueName", NULL)),
+        .generation = json_i64(json_path(wl, "metadata", "generation", NULL), 0),
+        .flags = load_flags(wl, &seen),
+        .priority = queue_load_priority(l->config, wl, &base, &boost, NULL),
+        .order_time = order_time(l->config, wl, &seen),
+        .requeue_at = time_of(json_path(wl, "status", "requeueState", "requeueAt", NULL)),
+        .replaces =
+            json_str(json_get(notes, S("kueue.x-k8s.io/workload-slice-replacement-for"))),
+        .allowed_flavors =
+            json_str(json_get(notes, S("kueue.x-k8s.io/workload-allowed-resource-flavors"))),
+    };
+    if (out->flags & WL_RESERVED)
+        out->reserved_at = time_of(json_getz(seen.at[SEEN_RESERVED], "lastTransitionTime"));
+    if (out->allowed_flavors.len)
+        out->parent = parent_of(wl);
+    out->state_digest = state_digest(a, wl, &seen, (out->flags & WL_PREEMPTION_GATED) != 0);
+    load_admission(a, wl, l, out);
+}
+
+static void load_podsets(struct arena *a, const struct json *wl, const struct queue_loader *l,
+                         struct queue_workload_spec *out)
+{
+    const struct json *podsets = json_path(wl, "spec", "podSets", NULL);
+    struct queue_podset_spec *ps = arena_array(a, struct queue_podset_spec, json_len(podsets));
+
+    out->podsets = ps;
+    out->n_podsets = json_len(podsets);
+    json_each (i, podsets)
+        load_podset(a, wl, l, i, &ps[i], out);
+    out->digest = spec_digest(a, wl, out);
+}
+
+void queue_load_workload(struct arena *a, const struct json *wl, const struct queue_loader *l,
+                         struct queue_workload_spec *out)
+{
+    load_state(a, wl, l, out);
+    load_podsets(a, wl, l, out);
+}
+
+/* ---- a next version ---- */
+
+static bool is_known(struct queue_engine *e, struct arena *a, const struct json *wl,
+                     const struct queue_loader *l, const struct queue_workload_spec *spec)
+{
+    const struct json *podsets = json_path(wl, "spec", "podSets", NULL);
+    int32_t *counts = arena_array(a, int32_t, json_len(podsets));
+
+    json_each (i, podsets)
+        counts[i] = podset_count(l, wl, json_at(podsets, i));
+    return queue_has_spec(e, &(struct queue_spec_id){.ns = spec->ns,
+                                                     .name = spec->name,
+                                                     .uid = spec->uid,
+                                                     .queue = spec->queue,
+                                                     .allowed_flavors = spec->allowed_flavors,
+                                                     .generation = spec->generation,
+                                                     .priority = spec->priority,
+                                                     .counts = counts,
+                                                     .n_podsets = json_len(podsets)});
+}
+
+bool queue_put_changed(struct queue_engine *e, struct arena *a, const struct json *o,
+                       const struct queue_loader *l, struct instant now)
+{
+    struct queue_workload_spec spec;
+
+    if (!str_eqz(json_str(json_getz(o, "kind")), "Workload"))
+        return queue_put_object(e, a, o, l, now);
+    load_state(a, o, l, &spec);
+    spec.is_same_spec = is_known(e, a, o, l, &spec);
+    if (!spec.is_same_spec)
+        load_podsets(a, o, l, &spec);
+    queue_put_workload(e, &spec, now);
+    return true;
+}
