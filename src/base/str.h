@@ -47,22 +47,23 @@ static inline bool str_eq(struct str a, struct str b)
  * not know: where it does, memcmp() is none. */
 static inline bool bytes_eq(const char *x, const char *y, size_t n)
 {
-    uint64_t a, b, c, d;
-
     if (x == y)
         return true;
-    if (n > 16)
-        return memcmp(x, y, n) == 0;
     if (n >= 8) {
-        memcpy(&a, x, 8), memcpy(&b, y, 8);
-        memcpy(&c, x + n - 8, 8), memcpy(&d, y + n - 8, 8);
-        return ((a ^ b) | (c ^ d)) == 0;
+        uint64_t a, b;
+        for (size_t i = 0; i + 8 < n; i += 8) {
+            memcpy(&a, x + i, 8), memcpy(&b, y + i, 8);
+            if (a != b)
+                return false;
+        }
+        memcpy(&a, x + n - 8, 8), memcpy(&b, y + n - 8, 8);
+        return a == b;
     }
     if (n >= 4) {
-        uint32_t e, f, g, h;
-        memcpy(&e, x, 4), memcpy(&f, y, 4);
-        memcpy(&g, x + n - 4, 4), memcpy(&h, y + n - 4, 4);
-        return ((e ^ f) | (g ^ h)) == 0;
+        uint32_t a, b, c, d;
+        memcpy(&a, x, 4), memcpy(&b, y, 4);
+        memcpy(&c, x + n - 4, 4), memcpy(&d, y + n - 4, 4);
+        return ((a ^ b) | (c ^ d)) == 0;
     }
     for (size_t i = 0; i < n; i++)
         if (x[i] != y[i])

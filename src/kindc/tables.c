@@ -418,7 +418,7 @@ static uint64_t fields_with(const struct struct_type *s, uint32_t flags)
 static void write_index(struct writer *w, const struct struct_type *s)
 {
     size_t n = s->fields.len, n_slots = 2;
-    uint64_t defaulted = 0, ruled = fields_with(s, FLAG_FIXED | FLAG_ONCE);
+    uint64_t defaulted = 0, defs = 0, ruled = fields_with(s, FLAG_FIXED | FLAG_ONCE);
 
     while (n_slots < 2 * n)
         n_slots *= 2;
@@ -430,17 +430,22 @@ static void write_index(struct writer *w, const struct struct_type *s)
         slots[slot] = i + 1;
         if (type_needs_defaults(s->fields.at[i].type))
             defaulted |= UINT64_C(1) << i;
+        if (s->fields.at[i].type->attrs.def)
+            defs |= UINT64_C(1) << i;
         if (!is_plain(s->fields.at[i].type))
             ruled |= UINT64_C(1) << i;
     }
     buf_printf(w->out,
                "extern const struct schema_index index_%.*s;\n"
                "const struct schema_index index_%.*s = {.always = 0x%" PRIx64
-               ", .defaulted = 0x%" PRIx64 ", .ruled = 0x%" PRIx64 ", .judged = 0x%" PRIx64
-               ", .mask = %zu, .n_always = %d,\n    .slots = (const uint16_t[]){",
+               ", .defaulted = 0x%" PRIx64 ", .has_def = 0x%" PRIx64 ", .ruled = 0x%" PRIx64
+               ", .judged = 0x%" PRIx64
+               ", .mask = %zu, .n_always = %d, .n_defs = %d,\n    .slots = (const uint16_t[]){",
                STR_ARG(s->c_name), STR_ARG(s->c_name), fields_with(s, FLAG_ALWAYS), defaulted,
-               ruled, fields_with(s, FLAG_ALWAYS | FLAG_REQUIRED | FLAG_NEEDED | FLAG_EXPECTED),
-               n_slots - 1, __builtin_popcountll(fields_with(s, FLAG_ALWAYS)));
+               defs, ruled,
+               fields_with(s, FLAG_ALWAYS | FLAG_REQUIRED | FLAG_NEEDED | FLAG_EXPECTED),
+               n_slots - 1, __builtin_popcountll(fields_with(s, FLAG_ALWAYS)),
+               __builtin_popcountll(defs));
     for (size_t i = 0; i < n_slots; i++)
         buf_printf(w->out, "%s%zu", i ? ", " : "", slots[i]);
     buf_printf(w->out, "}};\n");

@@ -59,7 +59,7 @@ static void decode_fields(struct arena *a, const struct schema *s, const struct 
                           char *out)
 {
     struct presence *has = (struct presence *)(void *)out;
-    uint64_t seen = 0, asked = s->index ? s->index->defaulted : UINT64_MAX;
+    uint64_t seen = 0, asked = schema_sets(s)->defaulted;
 
     json_each_member (m, v) {
         const struct schema_field *f = schema_field_of(s, m);

@@ -199,7 +199,12 @@ static struct schema_index *index_of(struct arena *a, const struct schema_field 
         while (slots[slot])
             slot = (slot + 1) & x->mask;
         slots[slot] = (uint16_t)(i + 1);
-        if (i < SCHEMA_SET_FIELDS && may_hold_defaults(fields[i].type))
+        x->n_defs += fields[i].type->def != NULL;
+        if (i >= SCHEMA_SET_FIELDS)
+            continue;
+        if (fields[i].type->def)
+            x->has_def |= UINT64_C(1) << i;
+        if (may_hold_defaults(fields[i].type))
             x->defaulted |= UINT64_C(1) << i;
     }
     return x;

@@ -112,8 +112,9 @@ static const struct json *with_text(struct walk *w, const struct json *v, struct
     return json_new(w->a, json_of_str(text));
 }
 
-static const struct json *conform_time(struct walk *w, const struct schema *s,
-                                       const struct json *v, const struct field_path *p)
+not_inline static const struct json *conform_time(struct walk *w, const struct schema *s,
+                                                  const struct json *v,
+                                                  const struct field_path *p)
 {
     bool is_micro = s->type == SCHEMA_MICRO_TIME;
     struct instant t;
@@ -129,8 +130,9 @@ static const struct json *conform_time(struct walk *w, const struct schema *s,
     return with_text(w, v, is_micro ? time_text_micro(w->a, t) : time_text(w->a, t));
 }
 
-static const struct json *conform_duration(struct walk *w, const struct schema *s,
-                                           const struct json *v, const struct field_path *p)
+not_inline static const struct json *conform_duration(struct walk *w, const struct schema *s,
+                                                      const struct json *v,
+                                                      const struct field_path *p)
 {
     struct span d;
 
@@ -141,8 +143,9 @@ static const struct json *conform_duration(struct walk *w, const struct schema *
     return with_text(w, v, span_text(w->a, d));
 }
 
-static const struct json *conform_quantity(struct walk *w, const struct schema *s,
-                                           const struct json *v, const struct field_path *p)
+not_inline static const struct json *conform_quantity(struct walk *w, const struct schema *s,
+                                                      const struct json *v,
+                                                      const struct field_path *p)
 {
     struct str text = v->type == JSON_STRING ? json_str(v) : json_text(w->a, v);
     struct quantity q;
@@ -156,8 +159,9 @@ static const struct json *conform_quantity(struct walk *w, const struct schema *
     return with_text(w, v, quantity_text(w->a, &q));
 }
 
-static const struct json *conform_bytes(struct walk *w, const struct schema *s,
-                                        const struct json *v, const struct field_path *p)
+not_inline static const struct json *conform_bytes(struct walk *w, const struct schema *s,
+                                                   const struct json *v,
+                                                   const struct field_path *p)
 {
     struct str bytes;
 
@@ -250,30 +254,13 @@ static bool is_empty(const struct json *v)
 }
 
 /* Is a given value left out again (Go's omitempty)? */
-static bool is_left_out(const struct schema_field *f, const struct json *v)
+static inline bool is_left_out(const struct schema_field *f, const struct json *v)
 {
     if (f->flags & FIELD_ALWAYS)
         return false;
     if (f->flags & FIELD_POINTER)
         return v->type == JSON_NULL;
-    if (f->type->type == SCHEMA_OBJECT && v->type == JSON_OBJECT)
-        return v->len == 0;
-    return is_empty(v);
-}
-
-static bool is_missing(const struct schema_field *f)
-{
-    return (f->flags & FIELD_ALWAYS) && !(f->flags & FIELD_TYPE_META);
-}
-
-static bool any_missing(const struct schema *s, uint64_t is_given)
-{
-    uint64_t always = s->index ? s->index->always : UINT64_MAX;
-
-    schema_each_in (i, s, always & ~is_given)
-        if (is_missing(&s->fields[i]) && !(s->fields[i].gate && !s->fields[i].gate->on))
-            return true;
-    return false;
+    return v->type >= JSON_STRING ? v->len == 0 : is_empty(v);
 }
 
 /* What most values are: nothing but their type is asked, and it is right. False says nothing.
@@ -284,65 +271,98 @@ static inline bool is_as_it_should_be(const struct schema *s, const struct json 
            (s->type == SCHEMA_BOOL && v->type == JSON_BOOL);
 }
 
+static inline bool is_off(const struct schema_field *f)
+{
+    return f->gate && !f->gate->on;
+}
+
 struct object_walk {
     const struct schema *s;
     const struct json *v, *known;
     const struct field_path *p;
-    uint64_t is_given;
-    bool is_clean;                               /* it is what would be written */
-    const struct json *given[SCHEMA_SET_FIELDS]; /* what each field becomes; by is_given */
+    uint64_t is_written;                           /* the fields that stay */
+    bool is_clean;                                 /* it is what would be written */
+    const struct json *written[SCHEMA_SET_FIELDS]; /* what each becomes; by is_written */
 };
+
+/* A member that stays in its field's place. */
+static inline void keep_member(struct object_walk *o, const struct schema_field *f,
+                               const struct json *was, const struct json *x)
+{
+    size_t at = (size_t)(f - o->s->fields);
+    uint64_t bit = UINT64_C(1) << at;
+
+    o->is_clean &= x == was && x->place == at + 1 && !(o->is_written >> at);
+    if (is_left_out(f, x)) {
+        o->is_clean = false;
+        o->is_written &= ~bit;
+        return;
+    }
+    o->written[at] = x;
+    o->is_written |= bit;
+}
+
+static inline const struct json *known_member(const struct object_walk *o, struct str name,
+                                              size_t at)
+{
+    return o->known ? json_get_near(o->known, name, at) : NULL;
+}
 
 /* -1 with the walk's error. */
 static int read_members(struct walk *w, struct object_walk *o)
 {
-    uint32_t n = 0;
+    struct field_path child = field_child(o->p, (struct str){0});
 
     for (uint32_t i = 0; i < o->v->len; i++) {
         const struct json_member *m = &o->v->members[i];
         const struct schema_field *f = schema_field_of(o->s, m);
-        struct field_path child = field_child(o->p, m->name);
         const struct json *x = &m->value;
+        child.name = m->name;
         if (!f && !o->s->preserve_unknown)
             report_unknown(w, &child);
-        if (!f || (f->gate && !f->gate->on) || x->type == JSON_NULL)
-            continue; /* to Go's decoder, null says nothing */
+        if (!f || x->type == JSON_NULL || is_off(f)) { /* to Go's decoder, null says nothing */
+            o->is_clean = false;
+            continue;
+        }
         if (!is_as_it_should_be(f->type, x) &&
-            !(x = conform(w, f->type, x, json_get_near(o->known, m->name, i), &child)))
+            !(x = conform(w, f->type, x, known_member(o, m->name, i), &child)))
             return -1;
-        size_t at = (size_t)(f - o->s->fields);
-        o->is_clean &=
-            x == &m->value && x->place == at + 1 && !(o->is_given >> at) && !is_left_out(f, x);
-        o->given[at] = x;
-        o->is_given |= UINT64_C(1) << at;
-        n++;
+        keep_member(o, f, &m->value, x);
     }
-    o->is_clean &= n == o->v->len && !any_missing(o->s, o->is_given);
     return 0;
 }
 
+/* The fields that are written even where they are absent, and are. */
+static uint64_t missing_of(const struct object_walk *o)
+{
+    uint64_t missing = 0;
+
+    schema_each_in (i, o->s, schema_sets(o->s)->always & ~o->is_written) {
+        const struct schema_field *f = &o->s->fields[i];
+        if ((f->flags & FIELD_ALWAYS) && !(f->flags & FIELD_TYPE_META) && !is_off(f))
+            missing |= UINT64_C(1) << i;
+    }
+    return missing;
+}
+
 /* The fields in their order, each with its place and its table's spelling of the name. */
-static const struct json *write_object(struct walk *w, const struct object_walk *o)
+static const struct json *write_object(struct walk *w, const struct object_walk *o,
+                                       uint64_t missing)
 {
     const struct schema *s = o->s;
-    uint64_t wanted = o->is_given | (s->index ? s->index->always : UINT64_MAX);
     size_t most = s->n_fields + (s->preserve_unknown ? o->v->len : 0), n = 0;
     struct json_member *members;
 
-    if (s->index && !s->preserve_unknown)
-        most = MIN(most, o->v->len + s->index->n_always);
+    if (!s->preserve_unknown)
+        most = MIN(most, o->v->len + schema_sets(s)->n_always);
     members = arena_raw(w->a, size_mul(most, sizeof(*members)), _Alignof(struct json_member));
-    schema_each_in (i, s, wanted) {
+    schema_each_in (i, s, o->is_written | missing) {
         const struct schema_field *f = &s->fields[i];
-        bool is_given = o->is_given >> i & 1;
-        if ((f->gate && !f->gate->on) || (!is_given && !is_missing(f)))
-            continue;
-        const struct json *x = is_given ? o->given[i] : zero_of(w, f, o->p);
+        const struct json *x = o->is_written >> i & 1 ? o->written[i] : zero_of(w, f, o->p);
         if (!x)
             return NULL;
-        if (is_left_out(f, x))
-            continue;
-        members[n] = (struct json_member){f->name, *x};
+        members[n].name = f->name;
+        members[n].value = *x;
         members[n++].value.place = (uint16_t)(i + 1);
     }
     if (s->preserve_unknown)
@@ -353,14 +373,15 @@ static const struct json *write_object(struct walk *w, const struct object_walk 
                     (struct json){.type = JSON_OBJECT, .len = (uint32_t)n, .members = members});
 }
 
-static const struct json *conform_object(struct walk *w, const struct schema *s,
-                                         const struct json *v, const struct json *known,
-                                         const struct field_path *p)
+not_inline static const struct json *conform_object(struct walk *w, const struct schema *s,
+                                                    const struct json *v,
+                                                    const struct json *known,
+                                                    const struct field_path *p)
 {
     struct object_walk o;
     const struct schema *owner = w->owner;
 
-    o.s = s, o.v = v, o.known = known, o.p = p, o.is_given = 0, o.is_clean = true;
+    o.s = s, o.v = v, o.known = known, o.p = p, o.is_written = 0, o.is_clean = true;
     if (v->type != JSON_OBJECT)
         return wrong_type(w, s, v, p);
     if (w->depth >= CONFORM_MAX_DEPTH) {
@@ -369,10 +390,13 @@ static const struct json *conform_object(struct walk *w, const struct schema *s,
     }
     w->depth++;
     w->owner = s;
-    if (read_members(w, &o) < 0)
+    if (read_members(w, &o) < 0) {
         v = NULL;
-    else if (!o.is_clean)
-        v = write_object(w, &o);
+    } else {
+        uint64_t missing = missing_of(&o);
+        if (!o.is_clean || missing)
+            v = write_object(w, &o, missing);
+    }
     w->owner = owner;
     w->depth--;
     return v;
@@ -397,9 +421,10 @@ static const struct json *list_of(struct arena *a, const struct json *list,
     return json_new(a, (struct json){.type = JSON_ARRAY, .len = list->len, .items = items});
 }
 
-static const struct json *conform_list(struct walk *w, const struct schema *s,
-                                       const struct json *v, const struct json *known,
-                                       const struct field_path *p)
+not_inline static const struct json *conform_list(struct walk *w, const struct schema *s,
+                                                  const struct json *v,
+                                                  const struct json *known,
+                                                  const struct field_path *p)
 {
     static const struct json none = {.type = JSON_OBJECT};
     struct json *items = NULL;
@@ -421,9 +446,9 @@ static const struct json *conform_list(struct walk *w, const struct schema *s,
     return list_of(w->a, v, items);
 }
 
-static const struct json *conform_map(struct walk *w, const struct schema *s,
-                                      const struct json *v, const struct json *known,
-                                      const struct field_path *p)
+not_inline static const struct json *conform_map(struct walk *w, const struct schema *s,
+                                                 const struct json *v, const struct json *known,
+                                                 const struct field_path *p)
 {
     static const struct json empty = {.type = JSON_STRING, .s = ""};
     struct json_member *members = NULL;
@@ -439,7 +464,8 @@ static const struct json *conform_map(struct walk *w, const struct schema *s,
             continue;
         if (x->type == JSON_NULL && s->value->type == SCHEMA_STRING)
             x = &empty;
-        if (!(x = conform(w, s->value, x, json_find(w->a, &in_known, known, m->name), &child)))
+        const struct json *was = known ? json_find(w->a, &in_known, known, m->name) : NULL;
+        if (!(x = conform(w, s->value, x, was, &child)))
             return NULL;
         if (x == &m->value)
             continue;

@@ -40,70 +40,97 @@ static const struct json *default_of(const struct walk *w, const struct schema *
     return s->def_native && !w->is_native ? NULL : s->def;
 }
 
-/* An object whose fields get defaults; `out` is its copy once one of them has changed. */
-struct filling {
-    struct walk *w;
-    const struct schema *s;
-    const struct json *v;
-    struct json_obj out; /* where it has changed */
-    bool has_changed;
-};
-
-static struct json_obj *copy_of(struct filling *fill)
+static inline const struct json *fill_value(struct walk *w, const struct schema_field *f,
+                                            const struct json *v, const struct json *known)
 {
-    if (!fill->has_changed)
-        fill->out = obj_from(fill->w->a, fill->v);
-    fill->has_changed = true;
-    return &fill->out;
+    if (v->type != JSON_OBJECT && v->type != JSON_ARRAY)
+        return v;
+    return fill(w, f->type, v, known ? json_get(known, f->name) : NULL);
 }
 
-/* What the field becomes, of which `was` is given or NULL; was itself where nothing changes. */
-static const struct json *fill_field(struct filling *x, const struct schema_field *f,
-                                     const struct json *was, const struct json *known)
+/* What a given field becomes; v itself where nothing changes. */
+static inline const struct json *fill_given(struct walk *w, const struct schema *s,
+                                            const struct schema_field *f, const struct json *v,
+                                            const struct json *known)
 {
-    const struct json *def = x->s->skip_defaults ? NULL : default_of(x->w, f->type), *now = was;
+    const struct json *def = s->skip_defaults ? NULL : default_of(w, f->type);
 
     if (f->gate && !f->gate->on)
-        return was;
-    if (def && is_absent(x->w, f, was)) {
-        now = def;
-        x->w->n_added++;
+        return v;
+    if (def && is_absent(w, f, v)) {
+        v = def;
+        w->n_added++;
     }
-    if (now && (now->type == JSON_OBJECT || now->type == JSON_ARRAY))
-        now = fill(x->w, f->type, now, json_get(known, f->name));
-    return now;
+    return fill_value(w, f, v, known);
+}
+
+/* What a field becomes that is not given, or NULL. */
+static inline const struct json *fill_missing(struct walk *w, const struct schema_field *f,
+                                              const struct json *known)
+{
+    const struct json *def = default_of(w, f->type);
+
+    if (!def || (f->gate && !f->gate->on))
+        return NULL;
+    w->n_added++;
+    return fill_value(w, f, def, known);
+}
+
+/* An object whose fields get defaults. */
+struct filling {
+    const struct schema *s;
+    const struct json *v;
+    struct json_member *members; /* a copy with room for defaults, once something has changed */
+};
+
+/* Member i becomes the field with that value. */
+static void put_field(struct walk *w, struct filling *x, uint32_t i,
+                      const struct schema_field *f, const struct json *v)
+{
+    if (!x->members) {
+        size_t n_more = x->s->index ? x->s->index->n_defs : x->s->n_fields;
+        x->members = arena_raw(w->a, size_mul(x->v->len + n_more, sizeof(*x->members)),
+                               _Alignof(struct json_member));
+        if (x->v->len)
+            memcpy(x->members, x->v->members, x->v->len * sizeof(*x->members));
+    }
+    x->members[i] = (struct json_member){f->name, *v};
+    x->members[i].value.place = (uint16_t)(f - x->s->fields + 1);
 }
 
 static const struct json *fill_object(struct walk *w, const struct schema *s,
                                       const struct json *v, const struct json *known)
 {
-    struct filling x;
-    uint64_t asked = s->index ? s->index->defaulted : UINT64_MAX;
+    const struct schema_index *sets = schema_sets(s);
+    uint64_t given = 0;
 
     if (s->defaults && !s->skip_defaults && w->is_native)
         v = s->defaults(w->a, v);
-    x.w = w, x.s = s, x.v = v, x.has_changed = false;
+    struct filling x = {.s = s, .v = v};
+    uint32_t n = v->len;
     for (uint32_t i = 0; i < v->len; i++) {
         const struct json_member *m = &v->members[i];
         const struct schema_field *f = schema_field_of(s, m);
         size_t at = f ? (size_t)(f - s->fields) : 0;
-        if (!f || (at < SCHEMA_SET_FIELDS && !(asked >> at & 1)))
+        uint64_t bit = at < SCHEMA_SET_FIELDS ? UINT64_C(1) << at : 0;
+        if (!f || (bit && !(sets->defaulted & bit)))
             continue;
-        const struct json *now = fill_field(&x, f, &m->value, known);
+        given |= bit;
+        const struct json *now = fill_given(w, s, f, &m->value, known);
         if (now != &m->value)
-            copy_of(&x)->members.at[i].value = *now;
-        if (at < SCHEMA_SET_FIELDS)
-            asked &= ~(UINT64_C(1) << at);
+            put_field(w, &x, i, f, now);
     }
-    schema_each_in (i, s, asked) {
+    schema_each_in (i, s, sets->has_def & ~given) {
         const struct schema_field *f = &s->fields[i];
-        if (i >= SCHEMA_SET_FIELDS && json_get(v, f->name))
+        if (s->skip_defaults || (i >= SCHEMA_SET_FIELDS && json_get(v, f->name)))
             continue;
-        const struct json *now = fill_field(&x, f, NULL, known);
+        const struct json *now = fill_missing(w, f, known);
         if (now)
-            obj_add(copy_of(&x), f->name, *now);
+            put_field(w, &x, n++, f, now);
     }
-    return x.has_changed ? json_new(w->a, obj_done(&x.out)) : v;
+    if (!x.members)
+        return v;
+    return json_new(w->a, (struct json){.type = JSON_OBJECT, .len = n, .members = x.members});
 }
 
 static const struct json *fill_list(struct walk *w, const struct schema *s,

@@ -1,6 +1,15 @@
 /* table.c - finding a field by its name, matching a pattern */
 #include "schema/table.h"
 
+const struct schema_index schema_no_index = {
+    .always = UINT64_MAX,
+    .defaulted = UINT64_MAX,
+    .has_def = UINT64_MAX,
+    .judged = UINT64_MAX,
+    .ruled = UINT64_MAX,
+    .n_always = SCHEMA_SET_FIELDS,
+};
+
 const struct schema_field *schema_field(const struct schema *s, struct str name)
 {
     const struct schema_index *x = s->index;
@@ -15,28 +24,31 @@ const struct schema_field *schema_field(const struct schema *s, struct str name)
         return NULL;
     }
     for (size_t i = 0; i < s->n_fields; i++)
-        if (str_eq(s->fields[i].name, name))
+        if (s->fields[i].name.len == name.len &&
+            bytes_eq(s->fields[i].name.at, name.at, name.len))
             return &s->fields[i];
     return NULL;
 }
 
-const struct json **schema_values(struct arena *a, const struct schema *s, const struct json *v,
-                                  uint64_t *given)
+void schema_values(struct schema_values *out, struct arena *a, const struct schema *s,
+                   const struct json *v)
 {
-    size_t size = size_mul(s->n_fields + 1u, sizeof(const struct json *));
-    const struct json **out = arena_raw(a, size, _Alignof(const struct json *));
-
-    memset(out, 0, size);
+    out->given = 0;
+    out->more = s->n_fields > SCHEMA_SET_FIELDS
+                    ? arena_array(a, const struct json *, s->n_fields)
+                    : NULL;
     json_each_member (m, v) {
         const struct schema_field *f = schema_field_of(s, m);
         if (!f)
             continue;
         size_t i = (size_t)(f - s->fields);
-        out[i] = &m->value;
-        if (i < SCHEMA_SET_FIELDS)
-            *given |= UINT64_C(1) << i;
+        if (i >= SCHEMA_SET_FIELDS) {
+            out->more[i] = &m->value;
+            continue;
+        }
+        out->at[i] = &m->value;
+        out->given |= UINT64_C(1) << i;
     }
-    return out;
 }
 
 const struct schema *schema_member(const struct schema *s, struct str name)

@@ -201,14 +201,19 @@ struct schema_gate {
 struct schema_index {
     uint64_t always;       /* is written even where absent */
     uint64_t defaulted;    /* has a default, or something in it has */
+    uint64_t has_def;      /* has one itself, which it gets where it is absent */
     uint64_t judged;       /* where it is absent that may be wrong, or be judged as empty */
     uint64_t ruled;        /* a value may be wrong otherwise than by its type */
     uint32_t mask;         /* slots - 1; at least every second one is empty */
-    uint16_t n_always;     /* how many are in that set */
+    uint16_t n_always;     /* how many are in that set, */
+    uint16_t n_defs;       /*   and how many of all fields have a default */
     const uint16_t *slots; /* 1 + a field, from its str_sketch() on; 0: none further */
 };
 
 #define SCHEMA_SET_FIELDS 64
+
+/* Of which nothing is known: each field is in each set. */
+extern const struct schema_index schema_no_index;
 
 struct schema {
     uint8_t type;       /* enum schema_type */
@@ -262,22 +267,40 @@ static inline const struct schema_field *schema_field_of(const struct schema *s,
         return &s->fields[i];
     return schema_field(s, m->name);
 }
-/* The fields from `from` on that are in one of the index's sets, or cannot be in one: the first
- * of them; n_fields or more where there is none. */
-static inline size_t schema_next_in(uint64_t set, size_t from)
+/* Its sets of fields. */
+static inline const struct schema_index *schema_sets(const struct schema *s)
 {
-    if (from >= SCHEMA_SET_FIELDS)
-        return from;
-    set >>= from;
-    return set ? from + (size_t)__builtin_ctzll(set) : SCHEMA_SET_FIELDS;
+    return s->index ? s->index : &schema_no_index;
+}
+/* Takes the first field from one of the index's sets; those past SCHEMA_SET_FIELDS, which
+ * cannot be in one, follow. */
+static inline size_t schema_take(uint64_t *set, size_t last)
+{
+    if (!*set)
+        return last < SCHEMA_SET_FIELDS ? SCHEMA_SET_FIELDS : last + 1;
+    last = (size_t)__builtin_ctzll(*set);
+    *set &= *set - 1;
+    return last;
 }
 #define schema_each_in(i, s, set)                                                              \
-    for (size_t i = schema_next_in(set, 0); i < (s)->n_fields; i = schema_next_in(set, i + 1))
+    for (uint64_t left_ = (set), i = schema_take(&left_, 0); i < (s)->n_fields;                \
+         i = schema_take(&left_, i))
 
-/* The value of each declared field of an object in the order of fields, NULL where there is
- * none; in the arena. The set of those that are given is added to *given. */
-const struct json **schema_values(struct arena *a, const struct schema *s, const struct json *v,
-                                  uint64_t *given);
+/* The values of an object by the field. */
+struct schema_values {
+    uint64_t given;           /* which of the first SCHEMA_SET_FIELDS have one */
+    const struct json **more; /* of all, where there are more fields; NULL: it has none */
+    const struct json *at[SCHEMA_SET_FIELDS]; /* of those that have one */
+};
+void schema_values(struct schema_values *out, struct arena *a, const struct schema *s,
+                   const struct json *v);
+/* That of a field, or NULL. */
+static inline const struct json *schema_value(const struct schema_values *x, size_t i)
+{
+    if (i < SCHEMA_SET_FIELDS)
+        return x->given >> i & 1 ? x->at[i] : NULL;
+    return x->more[i];
+}
 /* What stands under that name: the field's node, the map's value node, or NULL. */
 const struct schema *schema_member(const struct schema *s, struct str name);
 

@@ -12,8 +12,19 @@ struct check {
     int depth;
 };
 
-static void check_node(struct check *c, const struct schema *s, const struct field_path *p,
-                       const struct json *v, const struct json *old);
+static void check_value(struct check *c, const struct schema *s, const struct field_path *p,
+                        const struct json *v, const struct json *old);
+
+static inline void check_node(struct check *c, const struct schema *s,
+                              const struct field_path *p, const struct json *v,
+                              const struct json *old)
+{
+    bool is_right = (s->no_rules && !c->is_custom) || json_is_shared(v, old) ||
+                    (v->type == JSON_NULL && (s->nullable || !c->is_custom));
+
+    if (!is_right)
+        check_value(c, s, p, v, old);
+}
 
 /* "spec.x in body ", which OpenAPI's words begin with; nothing for native kinds. */
 static struct str in_body(struct check *c, const struct field_path *p)
@@ -57,7 +68,7 @@ static bool is_whole(const struct json *v)
                                    v->d == (double)(int64_t)v->d);
 }
 
-static bool has_type(const struct schema *s, const struct json *v)
+static inline bool has_type(const struct schema *s, const struct json *v)
 {
     switch ((enum schema_type)s->type) {
     case SCHEMA_ANY:
@@ -86,8 +97,8 @@ static bool has_type(const struct schema *s, const struct json *v)
     }
 }
 
-static void type_error(struct check *c, const struct schema *s, const struct field_path *p,
-                       const struct json *v)
+rare static void type_error(struct check *c, const struct schema *s, const struct field_path *p,
+                            const struct json *v)
 {
     static const char *const words[] = {
         [JSON_NULL] = "null",     [JSON_BOOL] = "boolean",  [JSON_INT] = "integer",
@@ -183,13 +194,23 @@ static void check_exactly_one(struct check *c, const struct schema_rules *r,
         field_forbidden(c->e, p, "may not specify more than one of %.*s", STR_ARG(names));
 }
 
-static void check_rules(struct check *c, const struct schema_rules *r,
-                        const struct field_path *p, const struct json *v)
+/* Of none at all everything is. */
+static bool is_one_of(const struct json *all, size_t n, const struct json *v)
 {
-    bool is_allowed = r->n_enums == 0;
+    for (size_t i = 0; i < n; i++) {
+        if (v->type != JSON_STRING ? json_eq(&all[i], v)
+                                   : all[i].type == JSON_STRING && all[i].len == v->len &&
+                                         bytes_eq(all[i].s, v->s, v->len))
+            return true;
+    }
+    return n == 0;
+}
 
-    for (size_t i = 0; i < r->n_enums && !is_allowed; i++)
-        is_allowed = json_eq(&r->enums[i], v);
+not_inline static void check_rules(struct check *c, const struct schema_rules *r,
+                                   const struct field_path *p, const struct json *v)
+{
+    bool is_allowed = is_one_of(r->enums, r->n_enums, v);
+
     if (!is_allowed)
         field_not_supported(c->e, p, v, r->enums, r->n_enums);
     if (v->type == JSON_INT || v->type == JSON_DOUBLE)
@@ -243,22 +264,27 @@ static void check_field(struct check *c, const struct schema_field *f,
         check_node(c, f->type, &child, v, old);
 }
 
-static void check_object(struct check *c, const struct schema *s, const struct field_path *p,
-                         const struct json *v, const struct json *old)
+not_inline static void check_object(struct check *c, const struct schema *s,
+                                    const struct field_path *p, const struct json *v,
+                                    const struct json *old)
 {
-    uint64_t asked = 0;
-    const struct json **values = schema_values(c->e->arena, s, v, &asked);
-    const struct json **was = old ? schema_values(c->e->arena, s, old, &asked) : NULL;
+    const struct schema_index *sets = schema_sets(s);
+    struct schema_values now, was;
+    uint64_t asked;
 
-    if (s->index)
-        asked = s->index->judged | (c->is_custom ? asked : asked & s->index->ruled);
-    else
-        asked = UINT64_MAX;
+    schema_values(&now, c->e->arena, s, v);
+    asked = now.given;
+    if (old) {
+        schema_values(&was, c->e->arena, s, old);
+        asked |= was.given;
+    }
+    asked = sets->judged | (c->is_custom ? asked : asked & sets->ruled);
     schema_each_in (i, s, asked) {
         const struct schema_field *f = &s->fields[i];
         if ((f->gate && !f->gate->on) || (f->flags & FIELD_TYPE_META))
             continue;
-        check_field(c, f, p, values[i], was ? was[i] : NULL, old != NULL);
+        check_field(c, f, p, schema_value(&now, i), old ? schema_value(&was, i) : NULL,
+                    old != NULL);
     }
     if (s->rules)
         for (size_t i = 0; i < s->rules->n_required; i++) {
@@ -279,8 +305,9 @@ static void check_object(struct check *c, const struct schema *s, const struct f
 }
 
 /* The rules that the table names. Those of native types say nothing in a custom kind. */
-static void call_check(struct check *c, schema_check_fn *fn, bool is_root,
-                       const struct field_path *p, const struct json *v, const struct json *old)
+not_inline static void call_check(struct check *c, schema_check_fn *fn, bool is_root,
+                                  const struct field_path *p, const struct json *v,
+                                  const struct json *old)
 {
     if (!fn || (c->is_custom && !is_root))
         return;
@@ -311,8 +338,8 @@ static struct json key_of(struct check *c, const struct schema *s, const struct 
     return obj_done(&key);
 }
 
-static void check_unique(struct check *c, const struct schema *s, const struct field_path *p,
-                         const struct json *v)
+not_inline static void check_unique(struct check *c, const struct schema *s,
+                                    const struct field_path *p, const struct json *v)
 {
     scoped(arena_fini) struct arena a = arena_sized(4096);
     MAP(bool) seen = {0};
@@ -382,8 +409,9 @@ static const struct json *old_item(struct old_items *o, size_t i, const struct j
     return found ? *found : NULL;
 }
 
-static void check_items(struct check *c, const struct schema *s, const struct field_path *p,
-                        const struct json *v, const struct json *old)
+not_inline static void check_items(struct check *c, const struct schema *s,
+                                   const struct field_path *p, const struct json *v,
+                                   const struct json *old)
 {
     scoped(old_items_fini) struct old_items was = {.s = s, .old = old, .a = c->e->arena};
 
@@ -393,28 +421,38 @@ static void check_items(struct check *c, const struct schema *s, const struct fi
     }
 }
 
-static void check_node(struct check *c, const struct schema *s, const struct field_path *p,
-                       const struct json *v, const struct json *old)
+not_inline static void check_new_items(struct check *c, const struct schema *s,
+                                       const struct field_path *p, const struct json *v)
 {
-    if ((s->no_rules && !c->is_custom) || json_is_shared(v, old) ||
-        (v->type == JSON_NULL && (s->nullable || !c->is_custom)))
-        return;
+    for (size_t i = 0; i < v->len; i++) {
+        struct field_path child = field_item(p, i);
+        check_node(c, s->item, &child, &v->items[i], NULL);
+    }
+}
+
+static void check_value(struct check *c, const struct schema *s, const struct field_path *p,
+                        const struct json *v, const struct json *old)
+{
     if (!has_type(s, v)) {
         type_error(c, s, p, v);
         return;
     }
-    if (++c->depth > VALIDATE_MAX_DEPTH) {
+    if (c->depth >= VALIDATE_MAX_DEPTH) {
         field_invalid(c->e, p, NULL, "nested more than %d deep", VALIDATE_MAX_DEPTH);
-        c->depth--;
         return;
     }
+    c->depth++;
     if (s->rules && !(s->rules_native && c->is_custom))
         check_rules(c, s->rules, p, v);
     if (v->type == JSON_OBJECT)
         check_object(c, s, p, v, old);
-    call_check(c, s->check, false, p, v, old);
+    if (s->check)
+        call_check(c, s->check, false, p, v, old);
     if (v->type == JSON_ARRAY && s->item) {
-        check_items(c, s, p, v, old);
+        if (json_len(old))
+            check_items(c, s, p, v, old);
+        else
+            check_new_items(c, s, p, v);
         /* Built-in kinds take lists that repeat a key (env does); where they must not, a check
          * says so. */
         if (c->is_custom && (s->list_type == LIST_SET || s->list_type == LIST_MAP))

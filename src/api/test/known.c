@@ -60,6 +60,16 @@ TEST(what_is_known)
     check(l.has_default && !l.is_same);
 }
 
+/* The members know their places still. */
+static const struct json *backwards(struct arena *a, const struct json *v)
+{
+    struct json_obj o = obj_in(a);
+
+    for (uint32_t i = v->len; i-- > 0;)
+        obj_add(&o, v->members[i].name, v->members[i].value);
+    return json_new(a, obj_done(&o));
+}
+
 TEST(conform_is_done_once)
 {
     static const struct {
@@ -88,6 +98,9 @@ TEST(conform_is_done_once)
         const struct json *x = schema_conform(&a, meta, v, NULL, NULL, &err);
         check_samez(json_text(&a, x), cases[i].want);
         check(schema_conform(&a, meta, x, NULL, NULL, &err) == x);
+        const struct json *back = backwards(&a, x);
+        check_samez(json_text(&a, schema_conform(&a, meta, back, NULL, NULL, &err)),
+                    cases[i].want);
     }
 }
 

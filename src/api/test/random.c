@@ -270,7 +270,7 @@ static bool is_as_its_text(struct chance *c, const struct kind *k, const struct 
 
     if (!x || !y)
         return check(x == y);
-    if (!known && !same(x, y, a))
+    if (!known && !check_same(json_text(a, x), json_text(a, y)))
         return false; /* what is shared keeps its defaults, which the text gets again */
     return same(kind_default(a, k, x, known), kind_default(a, k, y, NULL), a);
 }

@@ -2,6 +2,7 @@
 #include "schema/default.h"
 
 #include "base/testing.h"
+#include "schema/compile.h"
 #include "schema/table.h"
 
 static const struct json *mark(struct arena *a, const struct json *v)
@@ -92,4 +93,37 @@ TEST(default_shares_what_is_whole)
     const struct json *v = json_parse(&a, S("{\"b\":{\"n\":1,\"p\":1},\"l\":[]}"), NULL, NULL);
 
     check(schema_default(&a, &object, v, NULL, false) == v);
+}
+
+/* More fields than a set has bits. */
+TEST(default_of_many_fields)
+{
+    static const struct {
+        const char *given, *want;
+    } cases[] = {
+        {"{}",                           "{\"p3\":3,\"p63\":63,\"p64\":64,\"p79\":79}"},
+        {"{\"p64\":1}",                  "{\"p64\":1,\"p3\":3,\"p63\":63,\"p79\":79}" },
+        {"{\"p79\":null}",               "{\"p79\":79,\"p3\":3,\"p63\":63,\"p64\":64}"},
+        {"{\"p63\":1,\"p0\":0,\"x\":5}",
+         "{\"p63\":1,\"p0\":0,\"x\":5,\"p3\":3,\"p64\":64,\"p79\":79}"                },
+    };
+    scoped(arena_fini) struct arena a = arena_sized(4096);
+    struct buf b = buf_in(&a, 4096);
+
+    buf_add(&b, S("{\"type\":\"object\",\"properties\":{"));
+    for (int i = 0; i < 80; i++) {
+        bool has_default = i == 3 || i == 63 || i == 64 || i == 79;
+        buf_printf(&b, "%s\"p%d\":{\"type\":\"integer\"", i ? "," : "", i);
+        if (has_default)
+            buf_printf(&b, ",\"default\":%d", i);
+        buf_byte(&b, '}');
+    }
+    buf_add(&b, S("}}"));
+    const struct schema *s = schema_compile(&a, json_parse(&a, buf_str(&b), NULL, NULL), NULL);
+    for (size_t i = 0; i < countof(cases); i++) {
+        const struct json *v = json_parse(&a, str_from(cases[i].given), NULL, NULL);
+        test_case(cases[i].given);
+        check_samez(json_text(&a, schema_default(&a, s, v, NULL, false)), cases[i].want);
+    }
+    schema_compiled_free(s);
 }
