@@ -1,6 +1,7 @@
 /* job_check.c - rules of a Job's spec, and what a new Job must be */
 #include "api/job_check.h"
 
+#include "api/batch_v1.h"
 #include "api/index_list.h"
 #include "api/kueue_check.h"
 #include "api/rules_priv.h"
@@ -30,18 +31,21 @@ static void at_most(struct field_errors *e, const struct field_path *at, const s
         field_invalid(e, at, v, "must be less than or equal to %" PRId64 "%s", most, when);
 }
 
+/* A field of a spec's values. */
+#define SPEC(spec, field) FIELD_VALUE(spec, job_spec, field)
+
 /* ---- completion modes ---- */
 
 static void check_indexed(struct field_errors *e, const struct field_path *path,
-                          const struct json *spec)
+                          const struct schema_values *spec)
 {
     struct field_path completions_at = field_child(path, S("completions"));
     struct field_path parallelism_at = field_child(path, S("parallelism"));
     struct field_path failed_at = field_child(path, S("maxFailedIndexes"));
-    const struct json *completions = json_getz(spec, "completions");
-    const struct json *parallelism = json_getz(spec, "parallelism");
-    const struct json *failed = json_getz(spec, "maxFailedIndexes");
-    bool per_index = json_has(json_getz(spec, "backoffLimitPerIndex"));
+    const struct json *completions = SPEC(spec, completions);
+    const struct json *parallelism = SPEC(spec, parallelism);
+    const struct json *failed = SPEC(spec, max_failed_indexes);
+    bool per_index = json_has(SPEC(spec, backoff_limit_per_index));
 
     if (!json_has(completions))
         field_required(e, &completions_at, "when completion mode is Indexed");
@@ -61,31 +65,32 @@ static void check_indexed(struct field_errors *e, const struct field_path *path,
 }
 
 static void needs_indexed(struct field_errors *e, const struct field_path *path,
-                          const struct json *spec, struct str name)
+                          struct str name, const struct json *v)
 {
     struct field_path at = field_child(path, name);
 
-    if (json_has(json_get(spec, name)))
-        field_invalid(e, &at, json_get(spec, name), "requires indexed completion mode");
+    if (json_has(v))
+        field_invalid(e, &at, v, "requires indexed completion mode");
 }
 
 static void check_mode(struct field_errors *e, const struct field_path *path,
-                       const struct json *spec)
+                       const struct schema_values *spec)
 {
     struct field_path per_index_at = field_child(path, S("backoffLimitPerIndex"));
-    struct str mode = json_str(json_getz(spec, "completionMode"));
+    struct str mode = json_str(SPEC(spec, completion_mode));
 
     if (str_eqz(mode, "Indexed")) {
         check_indexed(e, path, spec);
     } else {
         if (!mode.len || str_eqz(mode, "NonIndexed")) {
-            needs_indexed(e, path, spec, S("backoffLimitPerIndex"));
-            needs_indexed(e, path, spec, S("maxFailedIndexes"));
+            needs_indexed(e, path, S("backoffLimitPerIndex"),
+                          SPEC(spec, backoff_limit_per_index));
+            needs_indexed(e, path, S("maxFailedIndexes"), SPEC(spec, max_failed_indexes));
         }
-        needs_indexed(e, path, spec, S("successPolicy"));
+        needs_indexed(e, path, S("successPolicy"), SPEC(spec, success_policy));
     }
-    if (json_has(json_getz(spec, "maxFailedIndexes")) &&
-        !json_has(json_getz(spec, "backoffLimitPerIndex")))
+    if (json_has(SPEC(spec, max_failed_indexes)) &&
+        !json_has(SPEC(spec, backoff_limit_per_index)))
         field_required(e, &per_index_at, "when maxFailedIndexes is specified");
 }
 
@@ -158,7 +163,7 @@ static void check_conditions(struct field_errors *e, const struct field_path *ru
 }
 
 static void check_failure_rule(struct field_errors *e, const struct field_path *at,
-                               const struct json *rule, const struct json *spec)
+                               const struct json *rule, const struct schema_values *spec)
 {
     struct field_path action_at = field_child(at, S("action"));
     const struct json *action = json_getz(rule, "action");
@@ -166,10 +171,10 @@ static void check_failure_rule(struct field_errors *e, const struct field_path *
     const struct json *conditions = json_getz(rule, "onPodConditions");
 
     if (str_eqz(json_str(action), "FailIndex") &&
-        !json_has(json_getz(spec, "backoffLimitPerIndex")))
+        !json_has(SPEC(spec, backoff_limit_per_index)))
         field_invalid(e, &action_at, action, "requires the backoffLimitPerIndex to be set");
     if (json_has(codes))
-        check_exit_codes(e, at, codes, json_path(spec, "template", "spec", NULL));
+        check_exit_codes(e, at, codes, json_getz(SPEC(spec, template), "spec"));
     if (json_len(conditions))
         check_conditions(e, at, conditions);
     if (json_has(codes) && json_len(conditions))
@@ -181,7 +186,7 @@ static void check_failure_rule(struct field_errors *e, const struct field_path *
 }
 
 static void check_failure_policy(struct field_errors *e, const struct field_path *path,
-                                 const struct json *spec)
+                                 const struct schema_values *spec)
 {
     static const struct json failed = {.type = JSON_STRING, .len = 6, .s = "Failed"};
     struct field_path at = field_child(path, S("podFailurePolicy"));
@@ -190,11 +195,11 @@ static void check_failure_policy(struct field_errors *e, const struct field_path
     struct field_path pod_at = field_child(&template_at, S("spec"));
     struct field_path restart_at = field_child(&pod_at, S("restartPolicy"));
     struct field_path replacement_at = field_child(path, S("podReplacementPolicy"));
-    const struct json *rules = json_path(spec, "podFailurePolicy", "rules", NULL);
-    const struct json *restart = json_path(spec, "template", "spec", "restartPolicy", NULL);
-    const struct json *replacement = json_getz(spec, "podReplacementPolicy");
+    const struct json *rules = json_getz(SPEC(spec, pod_failure_policy), "rules");
+    const struct json *restart = json_path(SPEC(spec, template), "spec", "restartPolicy", NULL);
+    const struct json *replacement = SPEC(spec, pod_replacement_policy);
 
-    if (!json_has(json_getz(spec, "podFailurePolicy")))
+    if (!json_has(SPEC(spec, pod_failure_policy)))
         return;
     if (str_eqz(json_str(restart), "OnFailure"))
         field_invalid(e, &restart_at, restart,
@@ -240,15 +245,15 @@ static void check_success_rule(struct field_errors *e, const struct field_path *
 
 /* Where there are indexes: else the mode has said that there may be none of this. */
 static void check_success_policy(struct field_errors *e, const struct field_path *path,
-                                 const struct json *spec)
+                                 const struct schema_values *spec)
 {
     struct field_path at = field_child(path, S("successPolicy"));
     struct field_path rules_at = field_child(&at, S("rules"));
-    const struct json *rules = json_path(spec, "successPolicy", "rules", NULL);
-    int32_t completions = (int32_t)json_i64(json_getz(spec, "completions"), 0);
+    const struct json *rules = json_getz(SPEC(spec, success_policy), "rules");
+    int32_t completions = (int32_t)json_i64(SPEC(spec, completions), 0);
 
-    if (!str_eqz(json_str(json_getz(spec, "completionMode")), "Indexed") ||
-        !json_has(json_getz(spec, "successPolicy")))
+    if (!str_eqz(json_str(SPEC(spec, completion_mode)), "Indexed") ||
+        !json_has(SPEC(spec, success_policy)))
         return;
     if (!json_len(rules))
         field_required(e, &rules_at,
@@ -283,7 +288,7 @@ static void check_managed_by(struct field_errors *e, const struct field_path *pa
 }
 
 static void check_restart(struct field_errors *e, const struct field_path *path,
-                          const struct json *spec)
+                          const struct schema_values *spec)
 {
     static const struct json allowed[] = {
         {.type = JSON_STRING, .len = 9, .s = "OnFailure"},
@@ -292,7 +297,7 @@ static void check_restart(struct field_errors *e, const struct field_path *path,
     struct field_path template_at = field_child(path, S("template"));
     struct field_path pod_at = field_child(&template_at, S("spec"));
     struct field_path at = field_child(&pod_at, S("restartPolicy"));
-    const struct json *v = json_path(spec, "template", "spec", "restartPolicy", NULL);
+    const struct json *v = json_path(SPEC(spec, template), "spec", "restartPolicy", NULL);
 
     if (!json_str(v).len || str_eqz(json_str(v), "Always"))
         field_required(e, &at, "valid values: \"OnFailure\", \"Never\"");
@@ -300,14 +305,14 @@ static void check_restart(struct field_errors *e, const struct field_path *path,
         field_not_supported(e, &at, v, allowed, countof(allowed));
 }
 
-void job_check_spec(struct field_errors *e, const struct field_path *path,
-                    const struct json *spec)
+/* Of a Job, or of one inside a CronJob. */
+void job_spec_check(const struct schema_at *at)
 {
-    check_mode(e, path, spec);
-    check_managed_by(e, path, json_getz(spec, "managedBy"));
-    check_failure_policy(e, path, spec);
-    check_success_policy(e, path, spec);
-    check_restart(e, path, spec);
+    check_mode(at->errors, at->path, at->values);
+    check_managed_by(at->errors, at->path, SPEC(at->values, managed_by));
+    check_failure_policy(at->errors, at->path, at->values);
+    check_success_policy(at->errors, at->path, at->values);
+    check_restart(at->errors, at->path, at->values);
 }
 
 /* ---- a whole Job ---- */
@@ -331,96 +336,93 @@ static void check_pod_names(struct field_errors *e, const struct json *job)
                       STR_ARG(pod));
 }
 
+/* A Job's selector, and the labels that it must match. */
 struct selection {
-    struct field_path spec, selector, template, meta, labels;
+    const struct json *v, *labels; /* as the Job says them */
+    struct selector selector;
+    bool is_wrong; /* it is told elsewhere */
+    struct field_path spec, at, template, meta, labels_at;
 };
 
-static void select_paths(struct selection *p)
+static void read_selection(struct selection *x, struct arena *a, const struct json *job)
 {
-    p->spec = field_child(NULL, S("spec"));
-    p->selector = field_child(&p->spec, S("selector"));
-    p->template = field_child(&p->spec, S("template"));
-    p->meta = field_child(&p->template, S("metadata"));
-    p->labels = field_child(&p->meta, S("labels"));
+    const struct json *spec = json_getz(job, "spec");
+
+    x->v = json_getz(spec, "selector");
+    x->labels = json_path(spec, "template", "metadata", "labels", NULL);
+    x->selector = (struct selector){.matches_nothing = true};
+    x->is_wrong = json_has(x->v) && selector_of_json(a, x->v, &x->selector, NULL) < 0;
+    x->spec = field_child(NULL, S("spec"));
+    x->at = field_child(&x->spec, S("selector"));
+    x->template = field_child(&x->spec, S("template"));
+    x->meta = field_child(&x->template, S("metadata"));
+    x->labels_at = field_child(&x->meta, S("labels"));
 }
 
-static const struct json *template_labels(const struct json *job)
+static void check_selector(struct field_errors *e, const struct selection *x)
 {
-    return json_path(job, "spec", "template", "metadata", "labels", NULL);
-}
-
-static void check_selector(struct field_errors *e, const struct json *job)
-{
-    const struct json *v = json_path(job, "spec", "selector", NULL);
-    struct selector s = {.matches_nothing = true};
-    struct selection p;
-
-    select_paths(&p);
-    if (!json_has(v))
-        field_required(e, &p.selector, "%s", "");
-    else if (selector_of_json(e->arena, v, &s, NULL) < 0)
-        return; /* said elsewhere */
-    if (!selector_matches_json(&s, template_labels(job)))
-        field_invalid(e, &p.labels, template_labels(job),
+    if (!json_has(x->v))
+        field_required(e, &x->at, "%s", "");
+    else if (x->is_wrong)
+        return;
+    if (!selector_matches_json(&x->selector, x->labels))
+        field_invalid(e, &x->labels_at, x->labels,
                       "`selector` does not match template `labels`");
 }
 
-static void check_generated(struct field_errors *e, const struct json *job)
+static void check_generated(struct field_errors *e, const struct json *job,
+                            const struct selection *x)
 {
-    const struct json *meta = json_getz(job, "metadata"), *labels = template_labels(job);
-    const struct json *v = json_path(job, "spec", "selector", NULL);
+    const struct json *meta = json_getz(job, "metadata");
     struct str uid = json_str(json_getz(meta, "uid")), name = json_str(json_getz(meta, "name"));
     struct str values[] = {uid, name, uid, name};
     struct field_path meta_at = field_child(NULL, S("metadata"));
     struct field_path uid_at = field_child(&meta_at, S("uid"));
-    struct json_obj wanted = obj_in(e->arena);
-    struct selector s;
-    struct selection p;
+    struct json_member wanted[countof(generated)];
+    struct json all = {.type = JSON_OBJECT, .len = countof(wanted), .members = wanted};
 
-    select_paths(&p);
-    if (!json_has(v) || json_bool(json_path(job, "spec", "manualSelector", NULL), false))
+    if (!json_has(x->v) || json_bool(json_path(job, "spec", "manualSelector", NULL), false))
         return;
     if (!uid.len)
         field_required(e, &uid_at, "%s", "");
     for (size_t i = 0; i < countof(generated); i++) {
-        struct field_path at = field_key(&p.labels, generated[i]);
-        const struct json *label = json_get(labels, generated[i]);
+        struct field_path at = field_key(&x->labels_at, generated[i]);
+        const struct json *label = json_get(x->labels, generated[i]);
         if (!label)
             field_required(e, &at, "must be '%.*s'", STR_ARG(values[i]));
         else if (!str_eq(json_str(label), values[i]))
             field_invalid(e, &at, label, "must be '%.*s'", STR_ARG(values[i]));
-        obj_set(&wanted, generated[i], json_of_str(values[i]));
+        wanted[i] = (struct json_member){generated[i], json_of_str(values[i])};
     }
-    struct json all = obj_done(&wanted);
-    if (selector_of_json(e->arena, v, &s, NULL) == 0 && !selector_matches_json(&s, &all))
-        field_invalid(e, &p.selector, v, "`selector` not auto-generated");
+    if (!x->is_wrong && !selector_matches_json(&x->selector, &all))
+        field_invalid(e, &x->at, x->v, "`selector` not auto-generated");
 }
 
 void job_check_create(struct field_errors *e, const struct json *job)
 {
+    struct selection x;
+
     check_pod_names(e, job);
-    check_selector(e, job);
-    check_generated(e, job);
+    read_selection(&x, e->arena, job);
+    check_selector(e, &x);
+    check_generated(e, job, &x);
 }
 
 void job_check_update(struct field_errors *e, uint32_t options, const struct json *job,
                       const struct json *old)
 {
     const struct json *spec = json_getz(job, "spec"), *was = json_getz(old, "spec");
+    struct selection x;
 
     if (json_is_shared(spec, was))
         return; /* judged when it was stored; the name stays */
     check_pod_names(e, job);
-    check_selector(e, job);
+    read_selection(&x, e->arena, job);
+    check_selector(e, &x);
     job_check_fixed(e, options, spec, was);
 }
 
 /* ---- by the names that the tables use ---- */
-
-void job_spec_check(const struct schema_at *at)
-{
-    job_check_spec(at->errors, at->path, at->v);
-}
 
 /* Has nothing changed of what Kueue's rules read? */
 static bool is_same_request(const struct json *job, const struct json *old)

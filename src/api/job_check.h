@@ -16,10 +16,7 @@ enum job_check_option {
 /* What an update of `old` may do. */
 uint32_t job_check_options(const struct json *old);
 
-/* The spec of a Job, or of one inside a CronJob, at `path`. */
-void job_check_spec(struct field_errors *e, const struct field_path *path,
-                    const struct json *spec);
-/* The rest, of a whole Job. */
+/* A whole Job; job_spec_check() knows its spec. */
 void job_check_create(struct field_errors *e, const struct json *job);
 void job_check_update(struct field_errors *e, uint32_t options, const struct json *job,
                       const struct json *old);

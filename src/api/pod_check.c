@@ -5,6 +5,7 @@
  */
 #include "api/rules_priv.h"
 
+#include "api/core_v1.h"
 #include "api/resource_list.h"
 #include "value/quantity.h"
 
@@ -55,8 +56,8 @@ void resource_requirements_check(const struct schema_at *at)
 {
     struct field_path limits_at = field_child(at->path, S("limits"));
     struct field_path requests_at = field_child(at->path, S("requests"));
-    const struct json *limits = json_getz(at->v, "limits");
-    const struct json *requests = json_getz(at->v, "requests");
+    const struct json *limits = FIELD_VALUE(at->values, resource_requirements, limits);
+    const struct json *requests = FIELD_VALUE(at->values, resource_requirements, requests);
     struct json_names in_limits = {0};
 
     if (is_in_status(at->path))
@@ -130,7 +131,8 @@ void env_var_check(const struct schema_at *at)
 {
     struct field_path name_at = field_child(at->path, S("name"));
     struct field_path from_at = field_child(at->path, S("valueFrom"));
-    const struct json *name = json_getz(at->v, "name"), *from = json_getz(at->v, "valueFrom");
+    const struct json *name = FIELD_VALUE(at->values, env_var, name);
+    const struct json *from = FIELD_VALUE(at->values, env_var, value_from);
     size_t n = 0;
 
     if (json_str(name).len)
@@ -139,7 +141,7 @@ void env_var_check(const struct schema_at *at)
         return;
     json_each_member (m, from)
         n += json_has(&m->value);
-    if (json_str(json_getz(at->v, "value")).len)
+    if (json_str(FIELD_VALUE(at->values, env_var, value)).len)
         field_invalid(at->errors, &from_at, from,
                       "may not be specified when `value` is not empty");
     if (n == 0)
@@ -255,14 +257,46 @@ static void check_claims(const struct schema_at *at, const struct field_path *co
     }
 }
 
+#define FEW_NAMES 8 /* which are compared with each other */
+
+static size_t read_names(struct str *out, const struct json *list)
+{
+    size_t n = 0;
+
+    json_each (i, list) {
+        struct str name = json_str(json_getz(&list->items[i], "name"));
+        if (name.len)
+            out[n++] = name;
+    }
+    return n;
+}
+
+/* Are they few, and does none stand there twice? */
+static bool are_few_that_differ(const struct json *list, const struct json *before)
+{
+    struct str names[FEW_NAMES];
+
+    if (json_len(list) + json_len(before) > FEW_NAMES)
+        return false;
+    size_t n = read_names(names, list);
+    n += read_names(names + n, before);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            if (names[i].len == names[j].len &&
+                bytes_eq(names[i].at, names[j].at, names[i].len))
+                return false;
+    return true;
+}
+
 /* Names of a list that must differ; those of `before` count as taken. */
 static void check_names(const struct schema_at *at, struct str list_name,
-                        const struct json *before)
+                        const struct json *list, const struct json *before)
 {
     struct field_path list_at = field_child(at->path, list_name);
-    const struct json *list = json_get(at->v, list_name);
-    struct json_set taken = names_of(at->errors->arena, before);
 
+    if (!list || are_few_that_differ(list, before))
+        return;
+    struct json_set taken = names_of(at->errors->arena, before);
     json_each (i, list) {
         const struct json *name = json_getz(json_at(list, i), "name");
         struct field_path item = field_item(&list_at, i);
@@ -274,23 +308,32 @@ static void check_names(const struct schema_at *at, struct str list_name,
 
 void pod_spec_check(const struct schema_at *at)
 {
-    static const struct str lists[] = {S_INIT("initContainers"), S_INIT("containers")};
     struct arena *a = at->errors->arena;
-    struct json_set volumes = names_of(a, json_getz(at->v, "volumes"));
-    struct json_set claims = names_of(a, json_getz(at->v, "resourceClaims"));
+    const struct json *volumes = FIELD_VALUE(at->values, pod_spec, volumes);
+    const struct json *claims = FIELD_VALUE(at->values, pod_spec, resource_claims);
+    const struct json *containers = FIELD_VALUE(at->values, pod_spec, containers);
+    const struct json *first = FIELD_VALUE(at->values, pod_spec, init_containers);
+    const struct json *gates = FIELD_VALUE(at->values, pod_spec, scheduling_gates);
+    struct json_set volume_names = names_of(a, volumes), claim_names = names_of(a, claims);
+    const struct {
+        struct str name;
+        const struct json *list;
+    } lists[] = {
+        {S("initContainers"), first     },
+        {S("containers"),     containers}
+    };
 
-    check_names(at, S("volumes"), NULL);
-    check_names(at, S("containers"), NULL);
-    check_names(at, S("initContainers"), json_getz(at->v, "containers"));
-    check_names(at, S("resourceClaims"), NULL);
-    check_names(at, S("schedulingGates"), NULL);
+    check_names(at, S("volumes"), volumes, NULL);
+    check_names(at, S("containers"), containers, NULL);
+    check_names(at, S("initContainers"), first, containers);
+    check_names(at, S("resourceClaims"), claims, NULL);
+    check_names(at, S("schedulingGates"), gates, NULL);
     for (size_t l = 0; l < countof(lists); l++) {
-        struct field_path list_at = field_child(at->path, lists[l]);
-        const struct json *list = json_get(at->v, lists[l]);
-        json_each (i, list) {
+        struct field_path list_at = field_child(at->path, lists[l].name);
+        json_each (i, lists[l].list) {
             struct field_path item = field_item(&list_at, i);
-            check_mounts(at, &item, json_at(list, i), &volumes);
-            check_claims(at, &item, json_at(list, i), &claims);
+            check_mounts(at, &item, json_at(lists[l].list, i), &volume_names);
+            check_claims(at, &item, json_at(lists[l].list, i), &claim_names);
         }
     }
 }

@@ -10,12 +10,15 @@
 #include "json/json.h"
 
 struct kind;
+struct schema_values;
 
 /* What a rule is asked about. */
 struct schema_at {
     struct field_errors *errors;
     const struct field_path *path; /* of v; NULL at the root */
     const struct json *v;
+    const struct schema_values *values; /* of v by its fields; NULL where it is no object, or
+                                           the whole one */
     const struct json *old;             /* what it replaces, or NULL */
     const struct json *root, *old_root; /* the whole object, and what that replaces or NULL */
     const struct kind *kind; /* of the whole object; NULL where a schema stands alone */

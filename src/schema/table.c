@@ -37,7 +37,9 @@ void schema_values(struct schema_values *out, struct arena *a, const struct sche
     out->more = s->n_fields > SCHEMA_SET_FIELDS
                     ? arena_array(a, const struct json *, s->n_fields)
                     : NULL;
-    json_each_member (m, v) {
+    if (!json_is(v, JSON_OBJECT))
+        return;
+    for (const struct json_member *m = v->members, *end = m + v->len; m < end; m++) {
         const struct schema_field *f = schema_field_of(s, m);
         if (!f)
             continue;

@@ -264,6 +264,23 @@ static void check_field(struct check *c, const struct schema_field *f,
         check_node(c, f->type, &child, v, old);
 }
 
+/* The rules that the table names. Those of native types say nothing in a custom kind. */
+not_inline static void call_check(struct check *c, schema_check_fn *fn, bool is_root,
+                                  const struct field_path *p, const struct json *v,
+                                  const struct schema_values *values, const struct json *old)
+{
+    if (!fn || (c->is_custom && !is_root))
+        return;
+    fn(&(struct schema_at){.errors = c->e,
+                           .path = p,
+                           .v = v,
+                           .values = values,
+                           .old = old,
+                           .root = c->root,
+                           .old_root = c->old_root,
+                           .kind = c->kind});
+}
+
 not_inline static void check_object(struct check *c, const struct schema *s,
                                     const struct field_path *p, const struct json *v,
                                     const struct json *old)
@@ -302,22 +319,8 @@ not_inline static void check_object(struct check *c, const struct schema *s,
         check_node(c, s->value, &child, &m->value,
                    json_find(c->e->arena, &in_old, old, m->name));
     }
-}
-
-/* The rules that the table names. Those of native types say nothing in a custom kind. */
-not_inline static void call_check(struct check *c, schema_check_fn *fn, bool is_root,
-                                  const struct field_path *p, const struct json *v,
-                                  const struct json *old)
-{
-    if (!fn || (c->is_custom && !is_root))
-        return;
-    fn(&(struct schema_at){.errors = c->e,
-                           .path = p,
-                           .v = v,
-                           .old = old,
-                           .root = c->root,
-                           .old_root = c->old_root,
-                           .kind = c->kind});
+    if (s->check)
+        call_check(c, s->check, false, p, v, &now, old);
 }
 
 /* The items' key in a list of type map, as an object; the item itself in a set. */
@@ -446,8 +449,8 @@ static void check_value(struct check *c, const struct schema *s, const struct fi
         check_rules(c, s->rules, p, v);
     if (v->type == JSON_OBJECT)
         check_object(c, s, p, v, old);
-    if (s->check)
-        call_check(c, s->check, false, p, v, old);
+    else if (s->check)
+        call_check(c, s->check, false, p, v, NULL, old);
     if (v->type == JSON_ARRAY && s->item) {
         if (json_len(old))
             check_items(c, s, p, v, old);
@@ -487,7 +490,7 @@ void kind_validate(struct field_errors *e, const struct kind *k, const struct js
     validate(&c, k->schema, NULL, v, old);
     if (c.is_custom && e->list.len > n)
         return; /* upstream asks webhooks only about what the schema lets pass */
-    call_check(&c, k->check, true, NULL, v, old);
+    call_check(&c, k->check, true, NULL, v, NULL, old);
 }
 
 void kind_check(struct field_errors *e, const struct kind *k, const struct json *v,
@@ -495,5 +498,5 @@ void kind_check(struct field_errors *e, const struct kind *k, const struct json 
 {
     struct check c = {.e = e, .kind = k, .root = v, .old_root = old};
 
-    call_check(&c, k->check, true, NULL, v, old);
+    call_check(&c, k->check, true, NULL, v, NULL, old);
 }

@@ -20,6 +20,11 @@
 #define FIELD_BIT(p, field) (sizeof((p)->field##_bit_[0]) - 1)
 #define FIELD_MASK(p, field) (UINT64_C(1) << FIELD_BIT(p, field))
 
+/* The same of a type. FIELD_VALUE() reads a field's value where schema_values() has read them.
+ */
+#define FIELD_OF(type, field) FIELD_BIT((const struct type *)NULL, field)
+#define FIELD_VALUE(values, type, field) schema_value((values), FIELD_OF(type, field))
+
 #define IS_SET(p, field) (((p)->set & FIELD_MASK(p, field)) != 0)
 #define IS_CLEARED(p, field) (((p)->null & FIELD_MASK(p, field)) != 0)
 #define SET(p, field, ...)                                                                     \

@@ -80,17 +80,18 @@ static bool has_shape(struct str s, int first, int inner, int last)
            is_all(s, first | inner | last);
 }
 
+/* Labels with dots between; what may come next depends on what stands before. */
 static bool is_subdomain(struct str s, int edge)
 {
-    struct str label;
-    bool has_more = true;
+    int next = edge, c = 0;
 
-    while (has_more) {
-        has_more = str_cut(s, '.', &label, &s);
-        if (!has_shape(label, edge, edge | DASH, edge))
+    for (size_t i = 0; i < s.len; i++) {
+        c = class_of(s.at[i]);
+        if (!(c & next))
             return false;
+        next = c & edge ? edge | DASH | DOT : c & DASH ? edge | DASH : edge;
     }
-    return true;
+    return c & edge;
 }
 
 /* Each label may begin with one underscore, and have more inside. */
