@@ -71,6 +71,8 @@ struct json_raw_path {
 };
 const struct json *json_parse_raw(struct arena *a, struct str text,
                                   const struct json_raw_path *path, struct err *err);
+/* The quote that ends the string whose text begins at `from`; NULL where it does not end. */
+const char *json_string_end(const char *from, const char *end);
 /* Bytes of the object that begins at `from` in such a text; 0 where it does not end. */
 size_t json_object_len(const char *from, const char *end);
 /* The tree with every raw text in it read; v itself where there is none. */

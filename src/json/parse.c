@@ -304,14 +304,30 @@ static void tell_duplicate(struct parser *p, const struct frame *f)
     vec_push_in(p->arena, &p->dups->paths, buf_str(&b));
 }
 
+const char *json_string_end(const char *from, const char *end)
+{
+    for (const char *at = from; at < end; at++) {
+        at = memchr(at, '"', (size_t)(end - at));
+        if (!at)
+            return NULL;
+        const char *before = at;
+        while (before > from && before[-1] == '\\')
+            before--;
+        if ((at - before) % 2 == 0)
+            return at;
+    }
+    return NULL;
+}
+
 size_t json_object_len(const char *from, const char *end)
 {
     size_t depth = 0;
 
     for (const char *at = from; at < end; at++) {
         if (*at == '"') {
-            for (at++; at < end && *at != '"'; at++)
-                at += *at == '\\';
+            at = json_string_end(at + 1, end);
+            if (!at)
+                return 0;
         } else if (*at == '{') {
             depth++;
         } else if (*at == '}' && --depth == 0) {

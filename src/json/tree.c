@@ -7,14 +7,25 @@
 
 /* ---- reading ---- */
 
+#define SHORT_NAME 16 /* compared without a call */
+
+static not_inline const struct json *get_long(const struct json *v, struct str name)
+{
+    size_t i = json_index(v->members, v->len, name);
+
+    return i == STR_NONE ? NULL : &v->members[i].value;
+}
+
 const struct json *json_get(const struct json *v, struct str name)
 {
-    size_t i;
-
-    if (!v || v->type != JSON_OBJECT)
+    if (!json_is(v, JSON_OBJECT))
         return NULL;
-    i = json_index(v->members, v->len, name);
-    return i == STR_NONE ? NULL : &v->members[i].value;
+    if (name.len > SHORT_NAME)
+        return get_long(v, name);
+    for (const struct json_member *m = v->members, *end = m + v->len; m != end; m++)
+        if (m->name.len == name.len && bytes_eq(m->name.at, name.at, name.len))
+            return &m->value;
+    return NULL;
 }
 
 const struct json *json_get_near(const struct json *v, struct str name, size_t at)
@@ -294,29 +305,45 @@ static inline bool is_constant(const char *at)
            (uintptr_t)end - (uintptr_t)__executable_start;
 }
 
-static void measure(const struct json *v, size_t *nodes, size_t *texts)
+static inline bool has_text(const struct json *v)
 {
-    switch ((enum json_type)v->type) {
-    case JSON_STRING:
-    case JSON_RAW:
+    return v->type == JSON_STRING || v->type == JSON_RAW;
+}
+
+static inline bool has_nodes(const struct json *v)
+{
+    return v->type == JSON_OBJECT || v->type == JSON_ARRAY;
+}
+
+/* What a node needs apart from itself. Most are texts and numbers: only containers take a call.
+ */
+static void measure_nodes(const struct json *v, size_t *nodes, size_t *texts);
+
+static inline void measure(const struct json *v, size_t *nodes, size_t *texts)
+{
+    if (has_text(v))
         *texts += v->len;
-        return;
-    case JSON_ARRAY:
+    else if (has_nodes(v))
+        measure_nodes(v, nodes, texts);
+}
+
+static void measure_nodes(const struct json *v, size_t *nodes, size_t *texts)
+{
+    size_t n_texts = 0;
+
+    if (v->type == JSON_ARRAY) {
         *nodes += v->len * sizeof(struct json);
         for (uint32_t i = 0; i < v->len; i++)
             measure(&v->items[i], nodes, texts);
         return;
-    case JSON_OBJECT:
-        *nodes += v->len * sizeof(struct json_member);
-        for (uint32_t i = 0; i < v->len; i++) {
-            if (!is_constant(v->members[i].name.at))
-                *texts += v->members[i].name.len;
-            measure(&v->members[i].value, nodes, texts);
-        }
-        return;
-    default:
-        return;
     }
+    *nodes += v->len * sizeof(struct json_member);
+    for (const struct json_member *m = v->members, *to = m + v->len; m != to; m++) {
+        if (!is_constant(m->name.at))
+            n_texts += m->name.len;
+        measure(&m->value, nodes, &n_texts);
+    }
+    *texts += n_texts;
 }
 
 static inline const char *copy_text(struct copier *c, const char *at, size_t n)
@@ -329,28 +356,36 @@ static inline const char *copy_text(struct copier *c, const char *at, size_t n)
     return to;
 }
 
-static void copy(struct copier *c, const struct json *v, struct json *out)
+static void copy_nodes(struct copier *c, const struct json *v, struct json *out);
+
+static inline void copy(struct copier *c, const struct json *v, struct json *out)
 {
     *out = (struct json){.type = v->type, .place = v->place, .len = v->len, .i = v->i};
-    if (v->type == JSON_STRING || v->type == JSON_RAW) {
+    if (has_text(v))
         out->s = copy_text(c, v->s, v->len);
-    } else if (v->type == JSON_ARRAY) {
+    else if (has_nodes(v))
+        copy_nodes(c, v, out);
+}
+
+static void copy_nodes(struct copier *c, const struct json *v, struct json *out)
+{
+    if (v->type == JSON_ARRAY) {
         struct json *items = (struct json *)(void *)c->node;
         c->node += v->len * sizeof(*items);
         out->items = items;
         for (uint32_t i = 0; i < v->len; i++)
             copy(c, &v->items[i], &items[i]);
-    } else if (v->type == JSON_OBJECT) {
-        struct json_member *members = (struct json_member *)(void *)c->node;
-        c->node += v->len * sizeof(*members);
-        out->members = members;
-        for (uint32_t i = 0; i < v->len; i++) {
-            struct str name = v->members[i].name;
-            if (!is_constant(name.at))
-                name.at = copy_text(c, name.at, name.len);
-            members[i].name = name;
-            copy(c, &v->members[i].value, &members[i].value);
-        }
+        return;
+    }
+    struct json_member *members = (struct json_member *)(void *)c->node;
+    c->node += v->len * sizeof(*members);
+    out->members = members;
+    for (uint32_t i = 0; i < v->len; i++) {
+        struct str name = v->members[i].name;
+        if (!is_constant(name.at))
+            name.at = copy_text(c, name.at, name.len);
+        members[i].name = name;
+        copy(c, &v->members[i].value, &members[i].value);
     }
 }
 

@@ -196,37 +196,75 @@ static inline bool take(struct text_reader *r, char c)
 /* A name in quotes, as it is written; *is_escaped where that is not what it means. */
 static inline bool take_written(struct text_reader *r, struct str *out, bool *is_escaped)
 {
-    const char *from = r->at + 1, *at = from, *end = r->end;
+    const char *from = r->at + 1, *at;
 
-    *is_escaped = false;
-    if (from >= end || *r->at != '"')
-        return false;
-    for (; at < end && *at != '"'; at++) {
-        if (*at == '\\') {
-            *is_escaped = true;
-            at++;
-        }
-    }
-    if (at >= end)
+    if (!take(r, '"') || !(at = json_string_end(from, r->end)))
         return false;
     *out = str_of(from, (size_t)(at - from));
+    *is_escaped = memchr(from, '\\', out->len) != NULL;
     r->at = at + 1;
     return true;
 }
 
-static bool take_name(struct text_reader *r, struct str *out)
+/* Cuts `mark` from the front. */
+static bool cut_mark(struct str *s, struct str mark)
+{
+    if (!str_starts(*s, mark))
+        return false;
+    *s = str_slice(*s, mark.len, s->len);
+    return true;
+}
+
+/* What stands before the next backslash. */
+static struct str cut_plain(struct str *s)
+{
+    const char *end = s->len ? memchr(s->at, '\\', s->len) : NULL;
+    struct str plain = end ? str_of(s->at, (size_t)(end - s->at)) : *s;
+
+    *s = str_slice(*s, plain.len, s->len);
+    return plain;
+}
+
+/* k:{\"name\":\"value\"}, as most keys of items are written, without reading it as JSON. */
+static bool plain_key(struct arena *a, struct str written, struct element *out)
+{
+    struct str name, value;
+
+    if (!cut_mark(&written, S("k:{\\\"")))
+        return false;
+    name = cut_plain(&written);
+    if (!cut_mark(&written, S("\\\":\\\"")))
+        return false;
+    value = cut_plain(&written);
+    if (!str_eq(written, S("\\\"}")) || !str_is_utf8(value) || !str_is_utf8(name))
+        return false;
+    struct json_member *key = arena_new(a, struct json_member);
+    *key = (struct json_member){name, json_of_str(value)};
+    *out = (struct element){.kind = ELEMENT_KEY, .n = 1, .keys = key};
+    return true;
+}
+
+/* The name's element; *is_self where it is the level's own mark. */
+static bool take_element(struct text_reader *r, struct element *out, bool *is_self, bool *known)
 {
     bool is_escaped;
+    struct str name;
 
-    if (!take_written(r, out, &is_escaped))
+    *known = true;
+    *is_self = false;
+    if (!take_written(r, &name, &is_escaped) || !take(r, ':'))
         return false;
-    if (likely(!is_escaped))
-        return true;
-    struct str quoted = str_of(out->at - 1, out->len + 2);
-    const struct json *v = json_parse(r->arena, quoted, NULL, NULL);
-    if (v)
-        *out = json_str(v);
-    return v != NULL;
+    if (unlikely(is_escaped)) {
+        if (plain_key(r->arena, name, out))
+            return true;
+        const struct json *v =
+            json_parse(r->arena, str_of(name.at - 1, name.len + 2), NULL, NULL);
+        if (!v)
+            return false;
+        name = json_str(v);
+    }
+    *is_self = name.len == 1 && name.at[0] == '.';
+    return *is_self || element_read(r->arena, name, out, known, NULL) == 0;
 }
 
 /* Entries of one level, which mostly are in their order already. */
@@ -260,18 +298,14 @@ static void push_entry(struct text_reader *r, struct text_level *l,
 static bool take_entry(struct text_reader *r, struct text_level *l)
 {
     struct fieldset_entry e;
-    struct fieldset below;
-    struct str name;
-    bool known, mark;
+    bool is_self, known, is_leaf;
 
-    if (!take_name(r, &name) || !take(r, ':'))
+    if (!take_element(r, &e.e, &is_self, &known))
         return false;
-    if (name.len == 1 && name.at[0] == '.') {
+    if (is_self) {
         l->is_member = true;
-        return take_level(r, &below, &mark);
+        return take_level(r, &e.below, &is_leaf);
     }
-    if (element_read(r->arena, name, &e.e, &known, NULL) < 0)
-        return false;
     e.below = (struct fieldset){0};
     e.is_member = true;
     if (!take_empty(r) && !take_level(r, &e.below, &e.is_member))
@@ -391,18 +425,46 @@ int fieldset_read(struct arena *a, const struct json *v, struct fieldset *out, s
     return 0;
 }
 
+/* Is it written as it is, whether or not HTML minds? */
+static bool is_plain(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.at[i];
+        if (c < 0x20 || c > 0x7e || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&')
+            return false;
+    }
+    return true;
+}
+
+/* An item's single key, as most are. */
+static bool write_plain_key(struct buf *out, const struct element *e)
+{
+    if (e->kind != ELEMENT_KEY || e->n != 1 || !json_is(&e->keys->value, JSON_STRING))
+        return false;
+    struct str name = e->keys->name, value = json_str(&e->keys->value);
+    if (!is_plain(name) || !is_plain(value))
+        return false;
+    buf_room(out, name.len + value.len + 32);
+    buf_add(out, S("\"k:{\\\""));
+    buf_add(out, name);
+    buf_add(out, S("\\\":\\\""));
+    buf_add(out, value);
+    buf_add(out, S("\\\"}\""));
+    return true;
+}
+
 /* With the colon. */
 static void write_name(struct buf *out, struct arena *a, const struct element *e)
 {
     size_t at = out->len;
 
-    if (e->kind != ELEMENT_FIELD) {
-        json_write_str(out, element_write(a, e));
-    } else {
+    if (e->kind == ELEMENT_FIELD) {
         buf_room(out, 2);
         out->len += 2;
         json_write_str(out, e->name);
         memcpy(out->at + at, "\"f:", 3); /* its quote moves to the front */
+    } else if (!write_plain_key(out, e)) {
+        json_write_str(out, element_write(a, e));
     }
     buf_byte(out, ':');
 }
