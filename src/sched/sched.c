@@ -48,9 +48,7 @@ void sched_free(struct sched *s)
     map_each (i, &s->pods)
         free_pod(*map_at(&s->pods, i));
     map_fini(&s->pods);
-    map_each (i, &s->parked)
-        parked_free(*map_at(&s->parked, i));
-    map_fini(&s->parked);
+    park_fini(s);
     resources_fini(&s->resources);
     free(s);
 }

@@ -4,6 +4,7 @@
 #include "sched/amounts_priv.h"
 #include "sched/sched.h"
 
+struct line;
 struct parked;
 
 struct sched_node {
@@ -34,11 +35,12 @@ struct sched {
     VEC(struct sched_node *) nodes; /* by name, bytewise */
     MAP(struct sched_pod *) pods;   /* by uid */
     MAP(struct parked *) parked;    /* by the caller's key */
-    bool has_priorities;            /* of parked ones: they differ */
+    MAP(struct line *) lines;       /* of those, by what they ask for and their priority */
+    uint64_t last_place;            /* that was given to a parked one */
     /* What the last pod asked for, as scores count it, and a number for that. Pods of one Job
      * ask alike: only nodes where something changed since are scored again. */
     int64_t asked[4];
     uint64_t asker;
 };
 
-void parked_free(struct parked *p);
+void park_fini(struct sched *s);

@@ -277,6 +277,66 @@ TEST(sched_wake)
     }
 }
 
+struct waiting {
+    int cpu, priority, place; /* place 0: not parked */
+};
+
+/* Whom the room would wake if every parked pod were looked at; they are unparked. */
+static void wake_slowly(struct waiting *pods, int n, int left, struct buf *order)
+{
+    for (;;) {
+        int best = -1;
+        for (int i = 0; i < n; i++) {
+            struct waiting *p = &pods[i], *b = best < 0 ? NULL : &pods[best];
+            if (p->place && p->cpu <= left &&
+                (!b || p->priority > b->priority ||
+                 (p->priority == b->priority && p->place < b->place)))
+                best = i;
+        }
+        if (best < 0)
+            return;
+        left -= pods[best].cpu;
+        pods[best].place = 0;
+        buf_printf(order, "p%d ", best);
+    }
+}
+
+TEST(sched_wake_order)
+{
+    enum { N = 40, ROUNDS = 400 };
+    scoped(arena_fini) struct arena a = {0};
+    struct waiting pods[N] = {0};
+    struct sched *s = sched_new();
+    uint64_t random = 7;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        int i = (int)(random >> 33) % N;
+        struct str key = str_printf(&a, "p%d", i);
+        if (pods[i].place && (random >> 60) < 4) {
+            sched_unpark(s, key);
+            pods[i].place = 0;
+        } else { /* parked again it keeps its place */
+            struct pod *pod = make_pod(
+                &a, str_printf(&a, "cpu=%d", pods[i].cpu = 1 + (int)(random >> 40) % 4));
+            pod->spec->priority = pods[i].priority = (int)(random >> 45) % 3;
+            pods[i].place = pods[i].place ? pods[i].place : round + 1;
+            sched_park(s, key, pod);
+        }
+        if (round % 8 != 7)
+            continue;
+        struct waking w = {.s = s};
+        struct buf want = buf_in(&a, 64);
+        int left = (int)(random >> 55) % 12;
+        set_nodes(&a, s, str_printf(&a, "n cpu=%d%c", left, 0).at);
+        sched_wake(s, S("n"), woken, &w);
+        wake_slowly(pods, N, left, &want);
+        check_same(buf_str(&w.order), buf_str(&want));
+        buf_fini(&w.order);
+    }
+    sched_free(s);
+}
+
 TEST(sched_init_containers)
 {
     static const struct {
