@@ -7,7 +7,6 @@
 
 #include "api/batch_v1.h"
 #include "api/index_list.h"
-#include "api/kinds.h"
 #include "value/time.h"
 
 enum {
@@ -63,7 +62,7 @@ static unsigned true_conditions(const struct json *list)
 static void read_status(struct told *out, struct arena *a, const struct json *job)
 {
     out->v = json_getz(job, "status");
-    schema_values(&out->values, a, kind_job.schema->fields[FIELD_OF(job, status)].type, out->v);
+    schema_values(&out->values, a, &schema_job_status, out->v);
     out->is_true = true_conditions(STATUS(out, conditions));
 }
 
@@ -309,8 +308,7 @@ void job_check_status(struct field_errors *e, uint32_t options, const struct jso
     struct look l;
 
     l.e = e;
-    schema_values(&l.spec, e->arena, kind_job.schema->fields[FIELD_OF(job, spec)].type,
-                  json_getz(job, "spec"));
+    schema_values(&l.spec, e->arena, &schema_job_spec, json_getz(job, "spec"));
     read_status(&l.now, e->arena, job);
     read_status(&l.was, e->arena, old);
     l.at = field_child(NULL, S("status"));

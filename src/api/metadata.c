@@ -2,15 +2,26 @@
 #include "api/metadata.h"
 
 #include "api/field_manager.h"
+#include "api/meta_v1.h"
 #include "value/printable.h"
 
 #define SUBRESOURCE_MAX 256
 #define REASON_MAX 1024
 #define MESSAGE_MAX 32768
 
-static struct str text_of(const struct json *v, const char *name)
+#define text_of(v, name) json_str(json_getz((v), name))
+
+/* Metadata by its fields. */
+struct meta {
+    const struct json *v;
+    struct schema_values values;
+};
+#define META(m, field) FIELD_VALUE(&(m)->values, object_meta, field)
+
+static void read_meta(struct meta *out, struct arena *a, const struct json *v)
 {
-    return json_str(json_get(v, str_from(name)));
+    out->v = v;
+    schema_values(&out->values, a, &schema_object_meta, v);
 }
 
 static void check_name(struct field_errors *e, const struct field_path *at, enum name_rule rule,
@@ -38,10 +49,10 @@ static enum name_rule as_prefix(enum name_rule rule)
 }
 
 static void check_names(struct field_errors *e, const struct field_path *at,
-                        const struct json *meta, struct metadata_rule rule)
+                        const struct meta *meta, struct metadata_rule rule)
 {
-    struct str name = text_of(meta, "name"), ns = text_of(meta, "namespace");
-    struct str generate = text_of(meta, "generateName");
+    struct str name = json_str(META(meta, name)), ns = json_str(META(meta, namespace));
+    struct str generate = json_str(META(meta, generate_name));
     struct field_path name_at = field_child(at, S("name")),
                       ns_at = field_child(at, S("namespace"));
     struct field_path generate_at = field_child(at, S("generateName"));
@@ -88,6 +99,97 @@ struct str metadata_uid(struct arena *a, const uint8_t random[16])
         *p++ = digits[b & 15];
     }
     return str_of(out, 36);
+}
+
+/* What the server writes, by the number of the field; null takes it out. */
+struct told {
+    uint64_t fields;
+    struct json v[SCHEMA_SET_FIELDS];
+};
+
+static void tell(struct told *x, size_t field, struct json v)
+{
+    x->fields |= UINT64_C(1) << field;
+    x->v[field] = v;
+}
+
+/* As the old object has it. */
+static void keep(struct told *x, size_t field, const struct json *old)
+{
+    const struct json *v = json_get(old, schema_object_meta.fields[field].name);
+
+    tell(x, field, v ? *v : json_of_null());
+}
+
+/* The members as they stand, then what is new; each knows its place. */
+static struct json with_told(struct arena *a, const struct json *meta, struct told *x)
+{
+    static const size_t new_ones[] = {
+        FIELD_OF(object_meta, uid),
+        FIELD_OF(object_meta, creation_timestamp),
+        FIELD_OF(object_meta, deletion_timestamp),
+        FIELD_OF(object_meta, deletion_grace_period_seconds),
+        FIELD_OF(object_meta, generation),
+    };
+    size_t n = 0, most = (json_is(meta, JSON_OBJECT) ? meta->len : 0) + countof(new_ones);
+    struct json_member *members =
+        arena_raw(a, most * sizeof(*members), _Alignof(struct json_member));
+
+    json_each_member (m, meta) {
+        const struct schema_field *f = schema_field_of(&schema_object_meta, m);
+        size_t at = f ? (size_t)(f - schema_object_meta.fields) : 0;
+        struct json v = m->value;
+        if (f && (x->fields >> at & 1)) {
+            v = x->v[at];
+            x->fields &= ~(UINT64_C(1) << at);
+            if (v.type == JSON_NULL)
+                continue;
+        }
+        v.place = (uint16_t)(f ? at + 1 : 0);
+        members[n++] = (struct json_member){m->name, v};
+    }
+    for (size_t i = 0; i < countof(new_ones); i++) {
+        size_t at = new_ones[i];
+        if (!(x->fields >> at & 1) || x->v[at].type == JSON_NULL)
+            continue;
+        members[n] = (struct json_member){schema_object_meta.fields[at].name, x->v[at]};
+        members[n++].value.place = (uint16_t)(at + 1);
+    }
+    return (struct json){.type = JSON_OBJECT, .len = (uint32_t)n, .members = members};
+}
+
+struct json metadata_of_new(struct arena *a, const struct json *meta, struct str uid,
+                            struct str created, bool has_generation)
+{
+    struct told x;
+
+    x.fields = 0;
+    tell(&x, FIELD_OF(object_meta, self_link), json_of_null());
+    tell(&x, FIELD_OF(object_meta, resource_version), json_of_null());
+    tell(&x, FIELD_OF(object_meta, uid), json_of_str(uid));
+    tell(&x, FIELD_OF(object_meta, creation_timestamp), json_of_str(created));
+    tell(&x, FIELD_OF(object_meta, deletion_timestamp), json_of_null());
+    tell(&x, FIELD_OF(object_meta, deletion_grace_period_seconds), json_of_null());
+    tell(&x, FIELD_OF(object_meta, generation),
+         has_generation ? json_of_i64(1) : json_of_null());
+    return with_told(a, meta, &x);
+}
+
+struct json metadata_following(struct arena *a, const struct json *meta, const struct json *old,
+                               bool is_patch)
+{
+    struct told x;
+
+    x.fields = 0;
+    tell(&x, FIELD_OF(object_meta, self_link), json_of_null());
+    tell(&x, FIELD_OF(object_meta, resource_version), json_of_null());
+    if (!is_patch)
+        keep(&x, FIELD_OF(object_meta, uid), old);
+    keep(&x, FIELD_OF(object_meta, creation_timestamp), old);
+    keep(&x, FIELD_OF(object_meta, deletion_timestamp), old);
+    keep(&x, FIELD_OF(object_meta, deletion_grace_period_seconds), old);
+    keep(&x, FIELD_OF(object_meta, generation), old);
+    return with_told(a, meta, &x);
 }
 
 int metadata_match_namespace(struct str request_ns, struct str object_ns, struct str *out,
@@ -177,7 +279,7 @@ static void check_finalizers_update(struct field_errors *e, const struct field_p
 static void check_owner(struct field_errors *e, const struct field_path *at,
                         const struct json *ref)
 {
-    static const char *const needed[] = {"kind", "name", "uid"};
+    static const struct str needed[] = {S_INIT("kind"), S_INIT("name"), S_INIT("uid")};
     struct str version = text_of(ref, "apiVersion"), group, rest;
     struct field_path version_at = field_child(at, S("apiVersion"));
     struct json bad = json_of_str(version);
@@ -188,8 +290,8 @@ static void check_owner(struct field_errors *e, const struct field_path *at,
         field_invalid(e, &version_at, &bad, "unexpected GroupVersion string: %.*s",
                       STR_ARG(version));
     for (size_t i = 0; i < countof(needed); i++) {
-        struct field_path one = field_child(at, str_from(needed[i]));
-        if (text_of(ref, needed[i]).len == 0)
+        struct field_path one = field_child(at, needed[i]);
+        if (json_str(json_get(ref, needed[i])).len == 0)
             field_required(e, &one, "must not be empty");
     }
     if (str_eq(version, S("v1")) && str_eq(text_of(ref, "kind"), S("Event")))
@@ -244,6 +346,10 @@ void field_manager_check(struct field_errors *e, const struct field_path *at, st
         field_too_long(e, at, &bad, FIELD_MANAGER_MAX);
     for (size_t i = 0; i < name.len;) {
         size_t from = i;
+        if (name.at[i] >= ' ' && name.at[i] <= '~') { /* as most */
+            i++;
+            continue;
+        }
         int32_t rune = str_rune(name, &i);
         if (rune < 0 || !rune_is_printable(rune))
             field_invalid(e, at, &bad,
@@ -251,79 +357,96 @@ void field_manager_check(struct field_errors *e, const struct field_path *at, st
     }
 }
 
+static void check_manager(struct field_errors *e, const struct field_path *at,
+                          const struct json *entry)
+{
+    static const char *const operations[] = {"Apply", "Update"};
+    struct field_path op_at = field_child(at, S("operation"));
+    struct field_path type_at = field_child(at, S("fieldsType"));
+    struct field_path manager_at = field_child(at, S("manager"));
+    struct field_path sub_at = field_child(at, S("subresource"));
+    struct str op = text_of(entry, "operation"), type = text_of(entry, "fieldsType");
+    struct json bad_type = json_of_str(type);
+
+    if (op.len == 0)
+        field_required(e, &op_at, "%s", "");
+    else
+        field_one_of(e, &op_at, json_getz(entry, "operation"), operations, countof(operations));
+    if (type.len && !str_eq(type, S("FieldsV1")))
+        field_invalid(e, &type_at, &bad_type, "must be `FieldsV1`");
+    field_manager_check(e, &manager_at, text_of(entry, "manager"));
+    if (text_of(entry, "subresource").len > SUBRESOURCE_MAX)
+        field_too_long(e, &sub_at, json_getz(entry, "subresource"), SUBRESOURCE_MAX);
+}
+
+/* An entry that is shared with `old`, which may be NULL, was judged when it was stored. */
+static void check_managers(struct field_errors *e, const struct field_path *at,
+                           const struct json *list, const struct json *old)
+{
+    json_each (i, list) {
+        struct field_path item = field_item(at, i);
+        if (!json_is_shared(json_at(list, i), json_at(old, i)))
+            check_manager(e, &item, json_at(list, i));
+    }
+}
+
 void managed_fields_check(struct field_errors *e, const struct field_path *at,
                           const struct json *list)
 {
-    static const char *const operations[] = {"Apply", "Update"};
-
-    json_each (i, list) {
-        const struct json *entry = json_at(list, i);
-        struct field_path item = field_item(at, i);
-        struct field_path op_at = field_child(&item, S("operation"));
-        struct field_path type_at = field_child(&item, S("fieldsType"));
-        struct field_path manager_at = field_child(&item, S("manager"));
-        struct field_path sub_at = field_child(&item, S("subresource"));
-        struct str op = text_of(entry, "operation"), type = text_of(entry, "fieldsType");
-        struct json bad_type = json_of_str(type);
-
-        if (op.len == 0)
-            field_required(e, &op_at, "%s", "");
-        else
-            field_one_of(e, &op_at, json_getz(entry, "operation"), operations,
-                         countof(operations));
-        if (type.len && !str_eq(type, S("FieldsV1")))
-            field_invalid(e, &type_at, &bad_type, "must be `FieldsV1`");
-        field_manager_check(e, &manager_at, text_of(entry, "manager"));
-        if (text_of(entry, "subresource").len > SUBRESOURCE_MAX)
-            field_too_long(e, &sub_at, json_getz(entry, "subresource"), SUBRESOURCE_MAX);
-    }
+    check_managers(e, at, list, NULL);
 }
 
 /* ---- the whole ---- */
 
-/* What create and update have in common. */
-/* What is shared with `old`, which may be NULL, was judged when it was stored. */
-static void check_common(struct field_errors *e, const struct field_path *at,
-                         const struct json *meta, const struct json *old)
-{
-    static const struct {
-        struct str name;
-        void (*check)(struct field_errors *e, const struct field_path *at,
+typedef void check_fn(struct field_errors *e, const struct field_path *at,
                       const struct json *v);
-    } parts[] = {
-        {S_INIT("labels"),          labels_check          },
-        {S_INIT("annotations"),     annotations_check     },
-        {S_INIT("ownerReferences"), owner_references_check},
-        {S_INIT("managedFields"),   managed_fields_check  },
-    };
 
-    for (size_t i = 0; i < countof(parts); i++) {
-        struct field_path part_at = field_child(at, parts[i].name);
-        const struct json *v = json_get(meta, parts[i].name);
-        if (v && !json_is_shared(v, json_get(old, parts[i].name)))
-            parts[i].check(e, &part_at, v);
-    }
+/* What is shared with the old was judged when it was stored. */
+static void check_part(struct field_errors *e, const struct field_path *at, struct str name,
+                       check_fn *check, const struct json *v, const struct json *old)
+{
+    struct field_path part_at = field_child(at, name);
+
+    if (v && !json_is_shared(v, old))
+        check(e, &part_at, v);
+}
+
+/* What create and update have in common; `old` may be NULL. */
+static void check_common(struct field_errors *e, const struct field_path *at,
+                         const struct meta *meta, const struct meta *old)
+{
+    struct field_path managers_at = field_child(at, S("managedFields"));
+
+    check_part(e, at, S("labels"), labels_check, META(meta, labels),
+               old ? META(old, labels) : NULL);
+    check_part(e, at, S("annotations"), annotations_check, META(meta, annotations),
+               old ? META(old, annotations) : NULL);
+    check_part(e, at, S("ownerReferences"), owner_references_check,
+               META(meta, owner_references), old ? META(old, owner_references) : NULL);
+    check_managers(e, &managers_at, META(meta, managed_fields),
+                   old ? META(old, managed_fields) : NULL);
 }
 
 static void check_generation(struct field_errors *e, const struct field_path *at,
-                             const struct json *meta)
+                             const struct json *generation)
 {
     struct field_path generation_at = field_child(at, S("generation"));
 
-    if (json_i64(json_getz(meta, "generation"), 0) < 0)
-        field_invalid(e, &generation_at, json_getz(meta, "generation"),
-                      "must be greater than or equal to 0");
+    if (json_i64(generation, 0) < 0)
+        field_invalid(e, &generation_at, generation, "must be greater than or equal to 0");
 }
 
 void metadata_check_create(struct field_errors *e, const struct field_path *at,
-                           const struct json *meta, struct metadata_rule rule)
+                           const struct json *v, struct metadata_rule rule)
 {
     struct field_path finalizers_at = field_child(at, S("finalizers"));
+    struct meta meta;
 
-    check_names(e, at, meta, rule);
-    check_generation(e, at, meta);
-    check_common(e, at, meta, NULL);
-    check_finalizers(e, &finalizers_at, json_getz(meta, "finalizers"));
+    read_meta(&meta, e->arena, v);
+    check_names(e, at, &meta, rule);
+    check_generation(e, at, META(&meta, generation));
+    check_common(e, at, &meta, NULL);
+    check_finalizers(e, &finalizers_at, META(&meta, finalizers));
 }
 
 /* A text that is empty is a field that was not given. */
@@ -333,44 +456,61 @@ static bool is_set(const struct json *v)
 }
 
 static void check_fixed(struct field_errors *e, const struct field_path *at,
-                        const struct json *meta, const struct json *old)
+                        const struct meta *meta, const struct meta *old)
 {
-    static const char *const fixed[] = {"name",
-                                        "namespace",
-                                        "uid",
-                                        "creationTimestamp",
-                                        "deletionTimestamp",
-                                        "deletionGracePeriodSeconds"};
+    static const size_t fixed[] = {
+        FIELD_OF(object_meta, name),
+        FIELD_OF(object_meta, namespace),
+        FIELD_OF(object_meta, uid),
+        FIELD_OF(object_meta, creation_timestamp),
+        FIELD_OF(object_meta, deletion_timestamp),
+        FIELD_OF(object_meta, deletion_grace_period_seconds),
+    };
     static const struct json null = {.type = JSON_NULL};
 
     for (size_t i = 0; i < countof(fixed); i++) {
-        struct field_path one = field_child(at, str_from(fixed[i]));
-        const struct json *now = json_get(meta, str_from(fixed[i]));
-        const struct json *was = json_get(old, str_from(fixed[i]));
+        const struct json *now = schema_value(&meta->values, fixed[i]);
+        const struct json *was = schema_value(&old->values, fixed[i]);
+        struct field_path one = field_child(at, schema_object_meta.fields[fixed[i]].name);
         if ((is_set(now) || is_set(was)) && !json_eq(now ? now : &null, was ? was : &null))
             field_invalid(e, &one, now, "field is immutable");
     }
 }
 
-void metadata_check_update(struct field_errors *e, const struct field_path *at,
-                           const struct json *meta, const struct json *old)
+/* Upstream tells a version that is missing after the finalizers, before the rest. */
+static void check_update(struct field_errors *e, const struct field_path *at,
+                         const struct json *v, const struct json *old_v, bool needs_version)
 {
     struct field_path finalizers_at = field_child(at, S("finalizers"));
     struct field_path version_at = field_child(at, S("resourceVersion"));
     struct field_path generation_at = field_child(at, S("generation"));
     struct json no_version = json_of_z("");
+    struct meta meta, old;
 
-    if (json_has(json_getz(old, "deletionTimestamp")))
-        check_finalizers_update(e, &finalizers_at, json_getz(meta, "finalizers"),
-                                json_getz(old, "finalizers"));
-    if (text_of(meta, "resourceVersion").len == 0)
+    read_meta(&meta, e->arena, v);
+    read_meta(&old, e->arena, old_v);
+    if (json_has(META(&old, deletion_timestamp)))
+        check_finalizers_update(e, &finalizers_at, META(&meta, finalizers),
+                                META(&old, finalizers));
+    if (needs_version && json_str(META(&meta, resource_version)).len == 0)
         field_invalid(e, &version_at, &no_version, "must be specified for an update");
-    check_generation(e, at, meta);
-    if (json_i64(json_getz(meta, "generation"), 0) < json_i64(json_getz(old, "generation"), 0))
-        field_invalid(e, &generation_at, json_getz(meta, "generation"),
-                      "must not be decremented");
-    check_fixed(e, at, meta, old);
-    check_common(e, at, meta, old);
+    check_generation(e, at, META(&meta, generation));
+    if (json_i64(META(&meta, generation), 0) < json_i64(META(&old, generation), 0))
+        field_invalid(e, &generation_at, META(&meta, generation), "must not be decremented");
+    check_fixed(e, at, &meta, &old);
+    check_common(e, at, &meta, &old);
+}
+
+void metadata_check_update(struct field_errors *e, const struct field_path *at,
+                           const struct json *meta, const struct json *old)
+{
+    check_update(e, at, meta, old, true);
+}
+
+void metadata_check_write(struct field_errors *e, const struct field_path *at,
+                          const struct json *meta, const struct json *old)
+{
+    check_update(e, at, meta, old, false);
 }
 
 /* ---- conditions ---- */

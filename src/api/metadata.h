@@ -22,6 +22,9 @@ void metadata_check_create(struct field_errors *e, const struct field_path *at,
 /* On update: `meta` follows `old`. */
 void metadata_check_update(struct field_errors *e, const struct field_path *at,
                            const struct json *meta, const struct json *old);
+/* The same where the version that `meta` follows is known otherwise, and not asked for. */
+void metadata_check_write(struct field_errors *e, const struct field_path *at,
+                          const struct json *meta, const struct json *old);
 
 /* Parts of the above, on a path of their own. */
 void annotations_check(struct field_errors *e, const struct field_path *at,
@@ -39,6 +42,13 @@ void conditions_check(struct field_errors *e, const struct field_path *at,
 struct str metadata_generate_name(struct arena *a, struct str generate_name, uint32_t random);
 /* A version 4 UUID as text from 16 random bytes. */
 struct str metadata_uid(struct arena *a, const uint8_t random[16]);
+
+/* Metadata with what the server writes itself: of a new object, which has a generation or none;
+ * and of one that follows `old`, whose uid a patch has to say rightly itself. */
+struct json metadata_of_new(struct arena *a, const struct json *meta, struct str uid,
+                            struct str created, bool has_generation);
+struct json metadata_following(struct arena *a, const struct json *meta, const struct json *old,
+                               bool is_patch);
 
 /* `refs` without exact repetitions, the first of each kept; the same tree where there is none.
  * *duplicate (may be NULL) is a uid that stood there twice, for the warning. */

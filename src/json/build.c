@@ -94,10 +94,13 @@ void obj_set(struct json_obj *o, struct str name, struct json v)
 {
     size_t i = find(o, name);
 
-    if (i == STR_NONE)
+    if (i == STR_NONE) {
         obj_add(o, name, v);
-    else
-        o->members.at[i].value = v;
+        return;
+    }
+    if (o->members.at[i].value.place)
+        v.place = o->members.at[i].value.place; /* the name is the same */
+    o->members.at[i].value = v;
 }
 
 const struct json *obj_get(struct json_obj *o, struct str name)

@@ -288,12 +288,13 @@ struct json schema_encode(struct arena *a, const struct schema *s, const void *v
 
     for (size_t i = 0; i < s->n_fields; i++) {
         const struct schema_field *f = &s->fields[i];
-        if (!f->offset)
+        struct json v = json_of_null();
+        if (!f->offset || !((has->null | has->set) >> f->bit & 1))
             continue;
-        if (has->null >> f->bit & 1)
-            obj_add(&out, f->name, json_of_null());
-        else if (has->set >> f->bit & 1)
-            obj_add(&out, f->name, encode_field(a, f->type, (const char *)view + f->offset));
+        if (!(has->null >> f->bit & 1))
+            v = encode_field(a, f->type, (const char *)view + f->offset);
+        v.place = (uint16_t)(i + 1);
+        obj_add(&out, f->name, v);
     }
     return obj_done(&out);
 }

@@ -123,6 +123,8 @@ not_inline static const struct json *conform_time(struct walk *w, const struct s
         return wrong_type(w, s, v, p);
     if (v->len == 0)
         return json_new(w->a, json_of_null());
+    if (time_is_canonical(json_str(v), is_micro))
+        return v;
     if ((is_micro ? time_parse_micro : time_parse)(json_str(v), &t, w->err) < 0)
         return NULL;
     if (!instant_is_set(t))

@@ -14,9 +14,9 @@ static const struct kind *namespace_kind(struct write *w)
 static int namespace_lifecycle(struct write *w)
 {
     struct request *r = w->r;
-    const struct kind *k = namespace_kind(w);
+    const struct kind *k = w->old || !w->kind->namespaced ? NULL : namespace_kind(w);
 
-    if (w->old || !w->kind->namespaced || !k)
+    if (!k)
         return 0;
     struct object *ns = store_get(r->server->store, k, r->ns);
     if (!ns) {

@@ -16,12 +16,12 @@ static bool is_node(const struct write *w)
 /* A new node is not ready until somebody says so. */
 int admit_node_taint(struct write *w)
 {
-    const struct json *given = json_path(w->tree, "spec", "taints", NULL);
     struct json_arr all = arr_in(w->arena);
     struct json_obj taint = obj_in(w->arena);
 
-    if (!is_node(w) || w->old || w->subresource.len)
+    if (w->old || w->subresource.len || !is_node(w))
         return 0;
+    const struct json *given = json_path(w->tree, "spec", "taints", NULL);
     json_each (i, given) {
         if (str_eqz(json_str(json_getz(json_at(given, i), "key")), NOT_READY))
             return 0;

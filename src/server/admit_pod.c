@@ -54,13 +54,13 @@ static const struct json *class_named(const struct json *const *classes, size_t 
 int admit_priority(struct write *w)
 {
     const struct json **classes;
-    const struct json *spec = json_getz(w->tree, "spec");
-    struct str name = json_str(json_getz(spec, "priorityClassName"));
     struct priority_source source = {0};
     struct err err = {0};
 
     if (!is_new_pod(w))
         return 0;
+    const struct json *spec = json_getz(w->tree, "spec");
+    struct str name = json_str(json_getz(spec, "priorityClassName"));
     size_t n = all_classes(w, &classes);
     if (priority_of_class(classes, n, name, &source, &err) < 0)
         return fail_forbidden_named(w, "no PriorityClass with name %.*s was found",
@@ -101,12 +101,12 @@ int admit_tolerations(struct write *w)
 {
     static const struct str keys[] = {S_INIT("node.kubernetes.io/not-ready"),
                                       S_INIT("node.kubernetes.io/unreachable")};
-    const struct json *given = json_path(w->tree, "spec", "tolerations", NULL);
     struct json_arr all = arr_in(w->arena);
     bool is_changed = false;
 
     if (!is_new_pod(w))
         return 0;
+    const struct json *given = json_path(w->tree, "spec", "tolerations", NULL);
     json_each (i, given)
         arr_add(&all, *json_at(given, i));
     for (size_t i = 0; i < countof(keys); i++) {

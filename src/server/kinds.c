@@ -11,7 +11,8 @@ static struct str key_of(struct arena *a, struct str group, struct str version, 
 static const struct kind *find(const struct map_core *core, struct str group,
                                struct str version, struct str last)
 {
-    scoped(arena_fini) struct arena a = {0};
+    char room[256];
+    scoped(arena_fini) struct arena a = arena_over(room, sizeof(room));
     const struct kind **found =
         map_get_(core, key_of(&a, group, version, last), sizeof(struct kind *));
 

@@ -30,6 +30,8 @@ static void check_finalizers(struct write *w, const struct field_path *meta)
     const struct json *all = meta_get(w->tree, S("finalizers"));
     struct field_path list = field_child(meta, S("finalizers"));
 
+    if (!all || json_is_shared(all, meta_get(w->old, S("finalizers"))))
+        return; /* judged when it was stored */
     json_each (i, all) {
         struct field_path at = field_item(&list, i);
         struct str name = json_str(json_at(all, i));
@@ -58,10 +60,9 @@ void meta_validate(struct write *w)
         return;
     }
     /* What a write without a version follows is the version just read. */
-    struct json_obj m = obj_from(w->arena, meta);
-    const struct json *version = meta_get(w->old, S("resourceVersion"));
-    if (version)
-        obj_setz(&m, "resourceVersion", *version);
-    struct json with = obj_done(&m);
-    metadata_check_update(&w->errors, &at, &with, json_getz(w->old, "metadata"));
+    const struct json *was = json_getz(w->old, "metadata");
+    if (json_str(json_getz(was, "resourceVersion")).len)
+        metadata_check_write(&w->errors, &at, meta, was);
+    else
+        metadata_check_update(&w->errors, &at, meta, was);
 }

@@ -112,11 +112,19 @@ static int conform(struct write *w)
 
 /* ---- 2. names ---- */
 
+static bool is_text(const struct json *v, struct str text)
+{
+    return json_is(v, JSON_STRING) && str_eq(json_str(v), text);
+}
+
 static int names(struct write *w)
 {
     struct request *r = w->r;
-    struct str name = json_str(meta_get(w->tree, S("name"))), ns;
-    struct str base = json_str(meta_get(w->tree, S("generateName")));
+    const struct json *meta = json_getz(w->tree, "metadata");
+    const struct json *has_name = json_getz(meta, "name"),
+                      *has_ns = json_getz(meta, "namespace");
+    struct str name = json_str(has_name), ns;
+    struct str base = json_str(json_getz(meta, "generateName"));
     struct err err = {0};
 
     if (r->name.len && name.len && !str_eq(r->name, name))
@@ -129,10 +137,13 @@ static int names(struct write *w)
     if (!name.len && base.len && !w->old)
         name = metadata_generate_name(w->arena, base, (uint32_t)io_random(r->server->io));
     if (metadata_match_namespace(w->kind->namespaced ? r->ns : str_of(NULL, 0),
-                                 json_str(meta_get(w->tree, S("namespace"))), &ns, &err) < 0)
+                                 json_str(has_ns), &ns, &err) < 0)
         return fail_err(r, &err);
     w->name = name;
-    struct json_obj m = obj_from(w->arena, json_getz(w->tree, "metadata"));
+    if (json_is(meta, JSON_OBJECT) && (!name.len || is_text(has_name, name)) &&
+        (w->kind->namespaced ? is_text(has_ns, ns) : !has_ns))
+        return 0; /* as it should be */
+    struct json_obj m = obj_from(w->arena, meta);
     if (name.len)
         obj_setz(&m, "name", json_of_str(name));
     if (w->kind->namespaced)
@@ -196,62 +207,43 @@ static int parts(struct write *w)
 
 /* ---- 4. system fields ---- */
 
-static void keep(struct json_obj *m, const struct json *from, struct str name)
+/* Owners that stand twice are told once; those that were stored were looked at. */
+static const struct json *dedup_owners(struct write *w, const struct json *meta)
 {
-    const struct json *v = json_get(from, name);
-
-    if (json_has(v))
-        obj_set(m, name, *v);
-    else
-        obj_del(m, name);
-}
-
-static void dedup_owners(struct write *w, struct json_obj *m)
-{
-    const struct json *refs = meta_get(w->tree, S("ownerReferences"));
+    const struct json *refs = json_getz(meta, "ownerReferences");
     struct str twice = {0};
-    const struct json *once = refs ? owner_references_dedup(w->arena, refs, &twice) : NULL;
 
+    if (json_len(refs) < 2 || json_is_shared(refs, meta_get(w->old, S("ownerReferences"))))
+        return meta;
+    const struct json *once = owner_references_dedup(w->arena, refs, &twice);
     if (once == refs)
-        return;
-    obj_setz(m, "ownerReferences", *once);
+        return meta;
     request_warn(
         w->r,
         ".metadata.ownerReferences contains duplicate entries; API server dedups owner "
         "references in 1.20+, and may reject such requests as early as 1.24; please fix "
         "your requests; duplicate UID(s) observed: %.*s",
         STR_ARG(twice));
+    return json_with(w->arena, meta, *once, "ownerReferences", NULL);
 }
 
 static int system_fields(struct write *w)
 {
-    struct json_obj m = obj_from(w->arena, json_getz(w->tree, "metadata"));
-    const struct json *was = json_getz(w->old, "metadata");
+    struct io *io = w->r->server->io;
+    const struct json *meta = dedup_owners(w, json_getz(w->tree, "metadata"));
+    struct json next;
 
-    obj_del(&m, S("selfLink"));
-    obj_del(&m, S("resourceVersion"));
-    if (was) {
-        if (w->r->verb != VERB_PATCH) /* a patch that says another one is invalid */
-            keep(&m, was, S("uid"));
-        keep(&m, was, S("creationTimestamp"));
-        keep(&m, was, S("deletionTimestamp"));
-        keep(&m, was, S("deletionGracePeriodSeconds"));
-        keep(&m, was, S("generation"));
+    if (w->old) {
+        /* A patch that says another uid is invalid. */
+        next = metadata_following(w->arena, meta, json_getz(w->old, "metadata"),
+                                  w->r->verb == VERB_PATCH);
     } else {
         uint8_t random[16];
-        io_random_bytes(w->r->server->io, random, sizeof(random));
-        obj_setz(&m, "uid", json_of_str(metadata_uid(w->arena, random)));
-        obj_setz(&m, "creationTimestamp",
-                 json_of_str(time_text(w->arena, io_now(w->r->server->io))));
-        obj_del(&m, S("deletionTimestamp"));
-        obj_del(&m, S("deletionGracePeriodSeconds"));
-        if (w->kind->generation)
-            obj_setz(&m, "generation", json_of_i64(1));
-        else
-            obj_del(&m, S("generation"));
+        io_random_bytes(io, random, sizeof(random));
+        next = metadata_of_new(w->arena, meta, metadata_uid(w->arena, random),
+                               time_text(w->arena, io_now(io)), w->kind->generation);
     }
-    dedup_owners(w, &m);
-    w->tree = json_with(w->arena, w->tree, obj_done(&m), "metadata", NULL);
+    w->tree = json_with(w->arena, w->tree, next, "metadata", NULL);
     return 0;
 }
 
@@ -443,13 +435,25 @@ static const struct json *without_times(struct arena *a, const struct json *tree
     return meta_set(a, tree, S("managedFields"), arr_done(&all));
 }
 
+/* Does a part other than the metadata differ? Mostly it does, and is quickly found. */
+static bool parts_differ(const struct json *tree, const struct json *was)
+{
+    for (uint32_t i = 0; i < tree->len; i++) {
+        const struct json_member *m = &tree->members[i];
+        if (!str_eq(m->name, S("metadata")) &&
+            !json_eq(&m->value, json_get_near(was, m->name, i)))
+            return true;
+    }
+    return false;
+}
+
 /* An apply tells its time before the parts that are not the writer's are left out; where
  * nothing else is new, nothing is. */
 static bool is_unchanged(const struct write *w)
 {
     struct arena *a = w->arena;
 
-    if (!w->old)
+    if (!w->old || parts_differ(w->tree, w->old))
         return false;
     const struct json *was = without_version(a, w->old);
     if (w->r->verb == VERB_PATCH && w->r->patch_type == PATCH_APPLY)

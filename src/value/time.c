@@ -182,6 +182,40 @@ int time_parse_micro(struct str text, struct instant *out, struct err *err)
     return 0;
 }
 
+/* Eight bytes like those, of which a '0' stands for any digit. */
+static inline bool is_like(const char *at, const char *like)
+{
+    uint64_t x, same = 0, room = 0; /* room: 0x80 and more is too much */
+
+    for (int i = 0; i < 8; i++) {
+        same |= (uint64_t)(unsigned char)like[i] << 8 * i;
+        room |= (uint64_t)(like[i] == '0' ? 0x80 - 10 : 0x80 - 1) << 8 * i;
+    }
+    memcpy(&x, at, sizeof(x));
+    x = le64toh(x) ^ same; /* a digit's value, or 0 */
+    return ((x | (x + room)) & UINT64_C(0x8080808080808080)) == 0;
+}
+
+static int two_digits(const char *at)
+{
+    return (at[0] - '0') * 10 + at[1] - '0';
+}
+
+bool time_is_canonical(struct str text, bool is_micro)
+{
+    const char *at = text.at;
+
+    if (text.len != (is_micro ? 27 : 20) || !is_like(at, "0000-00-") ||
+        !is_like(at + 8, "00T00:00") ||
+        (is_micro ? !is_like(at + 12, "0:00:00.") || !is_like(at + 19, ".000000Z")
+                  : !is_like(at + 12, "0:00:00Z")))
+        return false;
+    int month = two_digits(at + 5), day = two_digits(at + 8);
+    return at[0] == '2' && at[1] <= '1' && month >= 1 && month <= 12 && day >= 1 &&
+           day <= (month == 2 ? 28 : 30) && two_digits(at + 11) <= 23 &&
+           two_digits(at + 14) <= 59 && two_digits(at + 17) <= 59;
+}
+
 /* ---- writing ---- */
 
 static void write_digits(char *at, int64_t v, int n)

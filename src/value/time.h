@@ -13,6 +13,10 @@ int time_parse(struct str text, struct instant *out, struct err *err);
 /* The same with exactly six digits of fraction, which is all that a MicroTime accepts. */
 int time_parse_micro(struct str text, struct instant *out, struct err *err);
 
+/* Is it a time as time_text() writes it, or time_text_micro()? False says nothing: only years
+ * 2000 to 2199 are known, and of long months not all days. */
+bool time_is_canonical(struct str text, bool is_micro);
+
 /* What such a text says, of all years 0 to 9999. */
 struct time_stamp {
     int64_t seconds; /* since 1970, in UTC */

@@ -163,6 +163,9 @@ TEST(job_check_status)
         {"complete and nothing else",  "",
          "\"conditions\":[{\"type\":\"Complete\",\"status\":\"True\"}]",                                                                   "Required status.completionTime, Required status.startTime, "
          "Invalid status.conditions"                                                                                   },
+        {"the first of a type counts", "",
+         "\"conditions\":[{\"type\":\"Complete\",\"status\":\"False\"},"
+         "{\"type\":\"Complete\",\"status\":\"True\"}]",                                                                                   ""                                                  },
         {"no longer complete",         done,                                     "\"startTime\":\"2030-01-01T00:00:00Z\",\"succeeded\":1",
          "Invalid status.conditions, Invalid status.conditions"                                                                                                                                },
         {"another start",              "\"startTime\":\"2030-01-01T00:00:00Z\"",

@@ -92,6 +92,72 @@ TEST(metadata_check_update)
     }
 }
 
+/* Who wrote what is judged once: an entry that is the very node of before is not looked at,
+ * another one like it is. */
+TEST(metadata_managers_are_judged_once)
+{
+    static const struct {
+        const char *name;
+        bool is_shared;
+        size_t at;
+        const char *want;
+    } cases[] = {
+        {"its node",                true,  0, ""                                   },
+        {"its node, as the second", true,  1, "metadata.managedFields[1].operation"},
+        {"an equal one",            false, 0, "metadata.managedFields[0].operation"},
+    };
+    scoped(arena_fini) struct arena a = arena_sized(4096);
+    struct field_path at = field_child(NULL, S("metadata"));
+    const struct json *old =
+        tree(&a, "{'name':'a','managedFields':[{'manager':'m','operation':'Bad'}]}");
+    const struct json *bad = json_at(json_getz(old, "managedFields"), 0);
+    const struct json *good = tree(&a, "{'manager':'n','operation':'Update'}");
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct field_errors e = field_errors_in(&a);
+        struct json_arr list = arr_in(&a);
+        test_case(cases[i].name);
+        if (cases[i].at == 1)
+            arr_add(&list, *good);
+        arr_add(&list, cases[i].is_shared ? *bad : *json_copy(&a, bad));
+        const struct json *meta = json_with(&a, old, arr_done(&list), "managedFields", NULL);
+        metadata_check_write(&e, &at, meta, old);
+        check_samez(e.list.len ? e.list.at[0].path : S(""), cases[i].want);
+    }
+}
+
+TEST(metadata_that_the_server_writes)
+{
+    static const struct {
+        const char *name, *meta, *old, *want; /* old "": it is new */
+        bool is_patch;
+    } cases[] = {
+        {"a new object's",           "{'name':'a','labels':{'x':'y'}}",                   "",
+         "{'name':'a','labels':{'x':'y'},'uid':'U','creationTimestamp':'T','generation':1}",                                                                                                                 false},
+        {"in their places",
+         "{'uid':'x','selfLink':'/','name':'a','generation':7,'deletionTimestamp':'x'}",  "",
+         "{'uid':'U','name':'a','generation':1,'creationTimestamp':'T'}",                                                                                                                                    false},
+        {"as the old one has them",
+         "{'name':'a','uid':'x','resourceVersion':'1','generation':9}",                   "{'uid':'u','creationTimestamp':'t','generation':3,'name':'b'}",
+         "{'name':'a','uid':'u','generation':3,'creationTimestamp':'t'}",                                                                                                                                    false},
+        {"what it has not goes",
+         "{'name':'a','deletionTimestamp':'x','deletionGracePeriodSeconds':3,'other':1}", "{'uid':'u','generation':null}",                                 "{'name':'a','other':1,'uid':'u'}",               false},
+        {"a patch says its own uid", "{'uid':'x','name':'a'}",
+         "{'uid':'u','creationTimestamp':'t'}",                                                                                                            "{'uid':'x','name':'a','creationTimestamp':'t'}", true },
+        {"none at all",              "null",                                              "{'uid':'u'}",                                                   "{'uid':'u'}",                                    false},
+    };
+    scoped(arena_fini) struct arena a = arena_sized(4096);
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        const struct json *meta = tree(&a, cases[i].meta);
+        struct json got = *cases[i].old ? metadata_following(&a, meta, tree(&a, cases[i].old),
+                                                             cases[i].is_patch)
+                                        : metadata_of_new(&a, meta, S("U"), S("T"), true);
+        test_case(cases[i].name);
+        check_same(json_text(&a, &got), json_text(&a, tree(&a, cases[i].want)));
+    }
+}
+
 TEST(owner_references_dedup)
 {
     scoped(arena_fini) struct arena a = {0};

@@ -180,13 +180,31 @@ static bool same(const struct json *got, const struct json *want, struct arena *
 
 /* ---- what must hold ---- */
 
+/* As if its text had come: what conforming knows of the parts that it made itself, and what is
+ * shared with a known object, must not show. */
+static bool is_as_its_text(struct chance *c, const struct kind *k, const struct json *v,
+                           const struct json *known)
+{
+    struct arena *a = c->a;
+    const struct json *plain = json_parse(a, json_text(a, v), NULL, NULL);
+    const struct json *x = kind_conform(a, k, v, known, NULL, NULL);
+    const struct json *y = kind_conform(a, k, plain, NULL, NULL, NULL);
+
+    if (!x || !y)
+        return check(x == y);
+    if (!known && !check_same(json_text(a, x), json_text(a, y)))
+        return false; /* what is shared keeps its defaults, which the text gets again */
+    return same(kind_default(a, k, x, known), kind_default(a, k, y, NULL), a);
+}
+
 static bool reads_back(struct chance *c, const struct kind *k, const struct json *v)
 {
     struct arena *a = c->a;
     struct json view = schema_encode(a, k->schema, schema_decode(a, k->schema, v));
     const struct json *full = kind_default(a, k, v, NULL);
 
-    return same(json_parse(a, json_text(a, v), NULL, NULL), v, a) &&
+    return is_as_its_text(c, k, &view, NULL) &&
+           same(json_parse(a, json_text(a, v), NULL, NULL), v, a) &&
            same(kind_conform(a, k, v, NULL, NULL, NULL), v, a) &&
            same(kind_conform(a, k, &view, NULL, NULL, NULL), v, a) &&
            same(kind_default(a, k, full, NULL), full, a);
@@ -256,23 +274,6 @@ static const struct json *patched(struct chance *c, const struct json *v)
     json_write_str(&b, some_pointer(c, v));
     buf_printf(&b, ",\"value\":%s}]", values[pick(c, countof(values))]);
     return json_patch(c->a, v, json_parse(c->a, buf_str(&b), NULL, NULL), NULL);
-}
-
-/* As if its text had come: what conforming knows of the parts that it made itself, and what is
- * shared with a known object, must not show. */
-static bool is_as_its_text(struct chance *c, const struct kind *k, const struct json *v,
-                           const struct json *known)
-{
-    struct arena *a = c->a;
-    const struct json *plain = json_parse(a, json_text(a, v), NULL, NULL);
-    const struct json *x = kind_conform(a, k, v, known, NULL, NULL);
-    const struct json *y = kind_conform(a, k, plain, NULL, NULL, NULL);
-
-    if (!x || !y)
-        return check(x == y);
-    if (!known && !check_same(json_text(a, x), json_text(a, y)))
-        return false; /* what is shared keeps its defaults, which the text gets again */
-    return same(kind_default(a, k, x, known), kind_default(a, k, y, NULL), a);
 }
 
 TEST(patched_objects_are_as_their_text)

@@ -127,3 +127,52 @@ TEST(age_text)
     }
     check_samez(age_since(&a, (struct instant){0}, (struct instant){5}), "<unknown>");
 }
+
+/* What it says is true: such a text is read, and written as it was. Each byte of a good one is
+ * spoilt in turn. */
+TEST(time_is_canonical)
+{
+    static const struct {
+        const char *text;
+        bool is_micro, want;
+    } cases[] = {
+        {"2030-01-02T03:04:05Z",        false, true },
+        {"2000-02-28T23:59:59Z",        false, true },
+        {"2199-12-30T00:00:00Z",        false, true },
+        {"2030-01-02T03:04:05.123456Z", true,  true },
+        {"2030-01-02T03:04:05.123456Z", false, false},
+        {"2030-01-02T03:04:05Z",        true,  false},
+        {"0001-01-01T00:00:00Z",        false, false},
+        {"1970-01-01T00:00:00Z",        false, false},
+        {"2262-12-01T00:00:00Z",        false, false},
+        {"2030-02-30T00:00:00Z",        false, false},
+        {"2030-13-01T00:00:00Z",        false, false},
+        {"2030-01-00T00:00:00Z",        false, false},
+        {"2030-01-01T24:00:00Z",        false, false},
+        {"2030-01-01T00:60:00Z",        false, false},
+        {"2030-01-01T00:00:60Z",        false, false},
+        {"2030-01-02T03:04:05+00:00",   false, false},
+        {"",                            false, false},
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        scoped(arena_fini) struct arena a = arena_sized(4096);
+        struct str text = str_from(cases[i].text);
+        test_case(cases[i].text);
+        check(time_is_canonical(text, cases[i].is_micro) == cases[i].want);
+        for (size_t at = 0; at < text.len; at++)
+            for (int c = 1; c < 256; c++) {
+                char *spoilt = str_z(&a, text);
+                struct instant t = {0};
+                spoilt[at] = (char)c;
+                struct str s = str_of(spoilt, text.len);
+                if (!time_is_canonical(s, cases[i].is_micro))
+                    continue;
+                bool is_read =
+                    (cases[i].is_micro ? time_parse_micro : time_parse)(s, &t, NULL) == 0;
+                check(is_read && instant_is_set(t));
+                check_same(cases[i].is_micro ? time_text_micro(&a, t) : time_text(&a, t), s);
+                arena_reset(&a);
+            }
+    }
+}
