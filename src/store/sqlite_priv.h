@@ -16,6 +16,9 @@
 #define STORE_FILE "berth.db"
 #define STORE_LOCK "berth.lock"
 #define STORE_APPLICATION 0x42727468 /* "Brth", the file's application_id */
+#define STORE_LOG_PAGES 2000         /* in the log when it is copied into the file */
+/* Bytes of so many, each with the head of its frame (24), and one batch more. */
+#define STORE_LOG_ROOM ((sqlite3_int64)(STORE_LOG_PAGES + 200) * (4096 + 24))
 
 /* A sentence for a failed call: a full disk and the like in plain words. Always -1. */
 int sqlite_fail(struct err *err, sqlite3 *db, const char *doing);
@@ -26,6 +29,12 @@ int sqlite_exec(sqlite3 *db, const char *sql, const char *doing, struct err *err
 sqlite3_stmt *sqlite_prepare(sqlite3 *db, const char *sql, struct err *err);
 /* Refuses files that are not ours or of a newer format; 0 where it is fit or empty. */
 int sqlite_check_format(sqlite3 *db, const char *dir, struct err *err);
+
+/* ---- wal.c ---- */
+
+/* Lengthens the log's file towards STORE_LOG_ROOM by a piece; true where there is more to do.
+ * On the writer's thread, outside a transaction. */
+bool wal_make_room(sqlite3 *db);
 
 /* ---- writer.c: one thread, a queue in and a queue out ---- */
 

@@ -7,9 +7,13 @@
  * stay still until the write is answered. This file has the room's only lock.
  */
 #include <pthread.h>
+#include <time.h>
 
 #include "io/io.h"
 #include "store/sqlite_priv.h"
+
+/* Nothing came for so long: time for what no write should wait for. */
+#define REST span_ms(20)
 
 struct fifo {
     struct write *first, **end;
@@ -29,6 +33,7 @@ struct writer {
     bool has_failed; /* in this epoch */
     uint32_t failed_epoch;
     struct err why;
+    bool wants_room; /* in the log's file */
     struct io_wake *wake;
 };
 
@@ -130,8 +135,28 @@ undo:
 
 /* ---- the thread ---- */
 
-/* Takes up to STORE_MAX_BATCH writes off the queue; true where there is something or it is to
- * end. */
+/* Waits, with the lock, until there is something to do; false where it rests. */
+static bool await_more(struct writer *w)
+{
+    struct timespec until;
+    int rc = 0;
+
+    if (w->wants_room) {
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        int64_t ns = until.tv_nsec + REST.ns;
+        until.tv_sec += ns / SECOND_NS;
+        until.tv_nsec = ns % SECOND_NS;
+    }
+    while (!w->in.first && !w->is_ending && rc == 0) {
+        if (w->wants_room)
+            rc = pthread_cond_timedwait(&w->more, &w->lock, &until);
+        else
+            rc = pthread_cond_wait(&w->more, &w->lock);
+    }
+    return w->in.first || w->is_ending;
+}
+
+/* Takes up to STORE_MAX_BATCH writes off the queue; none where it rests or is to end. */
 static struct write *next_batch(struct writer *w, bool *is_ending)
 {
     struct fifo batch;
@@ -139,8 +164,7 @@ static struct write *next_batch(struct writer *w, bool *is_ending)
 
     fifo_init(&batch);
     pthread_mutex_lock(&w->lock);
-    while (!w->in.first && !w->is_ending)
-        pthread_cond_wait(&w->more, &w->lock);
+    bool rests = !await_more(w);
     while (w->in.first && n < STORE_MAX_BATCH) {
         struct write *row = w->in.first;
         w->in.first = row->next;
@@ -151,6 +175,8 @@ static struct write *next_batch(struct writer *w, bool *is_ending)
     }
     *is_ending = w->is_ending && !batch.first;
     pthread_mutex_unlock(&w->lock);
+    if (rests)
+        w->wants_room = wal_make_room(w->db);
     return batch.first;
 }
 
@@ -271,13 +297,18 @@ struct writer *writer_new(struct io *io, sqlite3 *db, void (*done)(void *ctx), v
                           struct err *err)
 {
     struct writer *w = mem_zero(1, sizeof(*w));
+    pthread_condattr_t attr;
 
     w->db = db;
     fifo_init(&w->in);
     fifo_init(&w->out);
     fifo_init(&w->failed);
     pthread_mutex_init(&w->lock, NULL);
-    pthread_cond_init(&w->more, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->more, &attr);
+    pthread_condattr_destroy(&attr);
+    w->wants_room = true;
     w->wake = io_wake_new(io, done, ctx);
     if (prepare_all(w, err) < 0) {
         writer_close(w);

@@ -4,7 +4,9 @@
  * loop run dry, `?` prints the list, `?2` the list as of revision 2, `!` closes the store and
  * opens it again. Answers are printed as they come: a revision or the error's code.
  */
+#include <fcntl.h>
 #include <ftw.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,7 +14,7 @@
 #include "io/io.h"
 #include "object/object.h"
 #include "schema/table.h"
-#include "store/store_priv.h"
+#include "store/sqlite_priv.h"
 
 static const struct kind thing = {
     .api_version = S_INIT("v1"), .kind = S_INIT("Thing"), .id = -1};
@@ -303,6 +305,55 @@ TEST(refusals)
     test_case("what cannot be a directory");
     check(!store_sqlite_open(w->io, copy, find_kind, NULL, &err));
     check_err(&err, ERR_IO, "cannot open");
+    world_free(w);
+}
+
+static off_t size_of(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 ? st.st_size : -1;
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    scoped(close_fd) int in = open(from, O_RDONLY | O_CLOEXEC);
+    scoped(close_fd) int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    off_t left = size_of(from);
+
+    while (left > 0) {
+        ssize_t n = sendfile(out, in, NULL, (size_t)left);
+        check(n > 0);
+        left -= n;
+    }
+}
+
+TEST(room_in_the_log)
+{
+    static const char *const files[] = {"berth.db", "berth.db-wal"};
+    scoped(arena_fini) struct arena a = {0};
+    struct world *w = world_new(true);
+    struct err err = {0};
+
+    test_case("where it rests, the log's file becomes as long as it will ever be");
+    play(w, &a, "+a 0 .");
+    const char *log = str_z(&a, str_printf(&a, "%s/%s", w->dir, files[1]));
+    for (int i = 0; i < 2000 && size_of(log) < STORE_LOG_ROOM; i++)
+        usleep(10000);
+    check_int(size_of(log), STORE_LOG_ROOM);
+    test_case("what is written then is there when the power went");
+    play(w, &a, "+b 0 +a 1 .");
+    check_int(size_of(log), STORE_LOG_ROOM);
+    const char *dir = str_z(&a, str_printf(&a, "%s/copy", w->dir));
+    check_int(mkdir(dir, 0700), 0);
+    for (size_t i = 0; i < countof(files); i++)
+        copy_file(str_z(&a, str_printf(&a, "%s/%s", w->dir, files[i])),
+                  str_z(&a, str_printf(&a, "%s/%s", dir, files[i])));
+    struct store *copy = store_sqlite_open(w->io, dir, find_kind, NULL, &err);
+    check_samez(err_str(&err), "");
+    check_int(store_revision(copy), 3);
+    check_int(store_count(copy, &thing), 2);
+    store_free(copy);
     world_free(w);
 }
 
