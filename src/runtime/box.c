@@ -43,10 +43,8 @@ static struct box *new_box(struct keeper *k, struct str id)
     b->arena = arena_sized(512);
     b->id = str_z(&b->arena, id);
     b->st.id = str_from(b->id);
-    b->cgroup.fd = -1;
+    cgroup_clear(&b->cgroup);
     b->log.fd = -1;
-    for (int i = 0; i < N_TREES; i++)
-        b->cgroup.tasks[i] = -1;
     for (int i = 0; i < 2; i++)
         b->pipes[i] = (struct box_pipe){
             .watched.type = WATCH_PIPE,

@@ -296,6 +296,13 @@ void cgroup_host_leave(struct cgroup_host *h)
 
 /* ---- one container ---- */
 
+void cgroup_clear(struct cgroup *c)
+{
+    *c = (struct cgroup){.fd = -1, .share = -1};
+    for (int t = 0; t < N_TREES; t++)
+        c->tasks[t] = -1;
+}
+
 static bool path_of(const struct cgroup_host *h, int tree, const char *id,
                     const struct cgroup *c, char out[CGROUP_PATH_MAX])
 {
@@ -318,7 +325,14 @@ static void set(const char *dir, const char *name, int64_t value)
                  strerror(errno));
 }
 
-static void set_unified(const struct cgroup_host *h, const char *dir,
+/* Found and opened while nobody waited for it, where the groups were made ready. */
+static void set_share(const struct cgroup *c, const char *dir, const char *name, int64_t value)
+{
+    if (c->share < 0 || dprintf(c->share, "%" PRId64, value) < 0)
+        set(dir, name, value);
+}
+
+static void set_unified(const struct cgroup_host *h, const char *dir, const struct cgroup *c,
                         const struct runtime_limits *l)
 {
     char text[48];
@@ -330,7 +344,7 @@ static void set_unified(const struct cgroup_host *h, const char *dir,
             log_warn("limit not set", "file='%s/cpu.max' error='%s'", dir, strerror(errno));
     }
     if (h->unified_cpu && l->cpu_weight_millis)
-        set(dir, "cpu.weight", cgroup_weight(l->cpu_weight_millis));
+        set_share(c, dir, "cpu.weight", cgroup_weight(l->cpu_weight_millis));
     if (h->unified_memory && l->memory) {
         set(dir, "memory.max", l->memory);
         write_file(dir, "memory.swap.max", "0"); /* absent without swap */
@@ -340,14 +354,15 @@ static void set_unified(const struct cgroup_host *h, const char *dir,
         set(dir, "pids.max", l->pids);
 }
 
-static void set_v1(int tree, const char *dir, const struct runtime_limits *l)
+static void set_v1(int tree, const char *dir, const struct cgroup *c,
+                   const struct runtime_limits *l)
 {
     if (tree == TREE_CPU && l->cpu_millis) {
         set(dir, "cpu.cfs_period_us", CGROUP_PERIOD_US);
         set(dir, "cpu.cfs_quota_us", cgroup_quota_us(l->cpu_millis));
     }
     if (tree == TREE_CPU && l->cpu_weight_millis)
-        set(dir, "cpu.shares", cgroup_shares(l->cpu_weight_millis));
+        set_share(c, dir, "cpu.shares", cgroup_shares(l->cpu_weight_millis));
     if (tree == TREE_MEMORY)
         set(dir, "memory.limit_in_bytes", l->memory);
     if (tree == TREE_PIDS)
@@ -389,19 +404,23 @@ static bool make_tree(int tree, const char *dir, struct cgroup *c)
 }
 
 static void set_limits(const struct cgroup_host *h, int tree, const char *dir,
-                       const struct runtime_limits *l)
+                       const struct cgroup *c, const struct runtime_limits *l)
 {
     if (tree == TREE_UNIFIED)
-        set_unified(h, dir, l);
+        set_unified(h, dir, c, l);
     else
-        set_v1(tree, dir, l);
+        set_v1(tree, dir, c, l);
 }
 
-static void clear(struct cgroup *c)
+static void open_share(const struct cgroup_host *h, int tree, const char *dir, struct cgroup *c)
 {
-    *c = (struct cgroup){.fd = -1};
-    for (int t = 0; t < N_TREES; t++)
-        c->tasks[t] = -1;
+    char path[CGROUP_PATH_MAX];
+    const char *name = tree == TREE_CPU                         ? "cpu.shares"
+                       : tree == TREE_UNIFIED && h->unified_cpu ? "cpu.weight"
+                                                                : NULL;
+
+    if (name && join(path, dir, name) == 0)
+        c->share = open(path, O_WRONLY | O_CLOEXEC);
 }
 
 void cgroup_make(const struct cgroup_host *h, const char *id, const struct runtime_limits *l,
@@ -409,10 +428,10 @@ void cgroup_make(const struct cgroup_host *h, const char *id, const struct runti
 {
     char dir[CGROUP_PATH_MAX];
 
-    clear(c);
+    cgroup_clear(c);
     for (int t = 0; t < N_TREES; t++)
         if (is_wanted(t, l) && path_of(h, t, id, c, dir) && make_tree(t, dir, c))
-            set_limits(h, t, dir, l);
+            set_limits(h, t, dir, c, l);
 }
 
 /* Weights are what a container of a pod has; a memory group is dear where nobody needs it. */
@@ -423,11 +442,13 @@ bool cgroup_make_ready(struct cgroup_host *h, struct cgroup *c)
     char dir[CGROUP_PATH_MAX];
     bool is_good = true;
 
-    clear(c);
+    cgroup_clear(c);
     c->number = ++h->n_ready;
     for (int t = 0; t < N_TREES; t++)
-        if (is_wanted(t, &usual) && path_of(h, t, "", c, dir))
+        if (is_wanted(t, &usual) && path_of(h, t, "", c, dir)) {
             is_good = make_tree(t, dir, c) && is_good;
+            open_share(h, t, dir, c);
+        }
     return is_good;
 }
 
@@ -441,7 +462,7 @@ bool cgroup_take_ready(const struct cgroup_host *h, const struct runtime_limits 
             return false;
     for (int t = 0; t < N_TREES; t++) {
         if (is_wanted(t, l) && path_of(h, t, "", c, dir)) {
-            set_limits(h, t, dir, l);
+            set_limits(h, t, dir, c, l);
         } else if (c->tasks[t] >= 0) {
             close(c->tasks[t]);
             c->tasks[t] = -1;
@@ -453,7 +474,8 @@ bool cgroup_take_ready(const struct cgroup_host *h, const struct runtime_limits 
 void cgroup_started(struct cgroup *c)
 {
     close_fd(&c->fd);
-    c->fd = -1;
+    close_fd(&c->share);
+    c->fd = c->share = -1;
     for (int t = 0; t < N_TREES; t++) {
         close_fd(&c->tasks[t]);
         c->tasks[t] = -1;

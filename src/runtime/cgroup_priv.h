@@ -45,7 +45,11 @@ struct cgroup {
     uint32_t number;    /* of those that were made ready; 0: named by the container */
     int fd;             /* of the v2 directory, for CLONE_INTO_CGROUP; -1 */
     int tasks[N_TREES]; /* `tasks` of the v1 trees, for the child to enter; -1 */
+    int share;          /* of groups made ready: the file of their share of the processor; -1 */
 };
+
+/* Of no groups: what nothing has been made in yet. */
+void cgroup_clear(struct cgroup *c);
 
 /* Makes what the limits need. What cannot be made is left out and logged. */
 void cgroup_make(const struct cgroup_host *h, const char *id, const struct runtime_limits *l,

@@ -93,9 +93,7 @@ int spare_start(struct keeper *k, struct box *b)
         box_take_pipe(k, b, i, s->pipes[i]);
         s->pipes[i] = -1;
     }
-    s->cgroup = (struct cgroup){.fd = -1};
-    for (int t = 0; t < N_TREES; t++)
-        s->cgroup.tasks[t] = -1;
+    cgroup_clear(&s->cgroup);
     free_spare(k, s);
     return pid;
 }
