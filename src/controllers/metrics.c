@@ -17,16 +17,17 @@
 
 enum counter { COUNT_RESERVED, COUNT_ADMITTED, COUNT_FINISHED, COUNT_EVICTED, N_COUNTERS };
 static const struct {
-    const char *name, *help, *condition;
+    const char *name, *help;
+    struct str condition;
 } counters[N_COUNTERS] = {
     [COUNT_RESERVED] = {"kueue_quota_reserved_workloads_total",
-                        "Workloads that were given quota.",                                         "QuotaReserved"},
+                        "Workloads that were given quota.",                                         S_INIT("QuotaReserved")},
     [COUNT_ADMITTED] = {"kueue_admitted_workloads_total",       "Workloads that were admitted.",
-                        "Admitted"                                                                                 },
+                        S_INIT("Admitted")                                                                                 },
     [COUNT_FINISHED] = {"kueue_finished_workloads_total",       "Workloads that have ended.",
-                        "Finished"                                                                                 },
+                        S_INIT("Finished")                                                                                 },
     [COUNT_EVICTED] = {"kueue_evicted_workloads_total",        "Workloads that lost their quota.",
-                        "Evicted"                                                                                  },
+                        S_INIT("Evicted")                                                                                  },
 };
 
 /* Upper bounds in seconds; one more for everything. */
@@ -63,26 +64,39 @@ struct metrics {
 
 /* ---- seeing ---- */
 
-static const struct json *condition_of(const struct json *tree, const char *type)
+static const struct json *condition_of(const struct json *tree, struct str type)
 {
     const struct json *all = json_path(tree, "status", "conditions", NULL);
 
     json_each (i, all) {
-        if (str_eqz(json_str(json_getz(json_at(all, i), "type")), type))
+        if (str_eq(json_str(json_getz(json_at(all, i), "type")), type))
             return json_at(all, i);
     }
     return NULL;
 }
 
-static bool holds(const struct json *tree, const char *type)
+/* Bits of the counters whose conditions hold. */
+static uint32_t holding(const struct json *conditions)
 {
-    return str_eqz(json_str(json_getz(condition_of(tree, type), "status")), "True");
+    uint32_t bits = 0;
+
+    json_each (i, conditions) {
+        const struct json *one = json_at(conditions, i);
+        struct str type = json_str(json_getz(one, "type"));
+        for (int c = 0; c < N_COUNTERS; c++)
+            if (str_eq(type, counters[c].condition) &&
+                str_eq(json_str(json_getz(one, "status")), S("True")))
+                bits |= 1u << c;
+    }
+    return bits;
 }
 
 /* A label's value: quotes, backslashes and line ends are escaped. */
 static void add_label(struct buf *out, const char *name, struct str value)
 {
-    buf_printf(out, ",%s=\"", name);
+    buf_add(out, S(","));
+    buf_add(out, str_from(name));
+    buf_add(out, S("=\""));
     for (size_t i = 0; i < value.len; i++) {
         char c = value.at[i];
         if (c == '"' || c == '\\')
@@ -130,10 +144,10 @@ static void observe(struct metrics *m, enum histogram h, struct str labels, doub
     w->sum += seconds;
 }
 
-static double waited(const struct json *now, const char *condition)
+static double waited(const struct json *now, struct str condition)
 {
     struct instant since = {0}, until = {0};
-    const struct json *requeued = condition_of(now, "Requeued");
+    const struct json *requeued = condition_of(now, S("Requeued"));
 
     time_parse(json_str(json_path(now, "metadata", "creationTimestamp", NULL)), &since, NULL);
     if (str_eqz(json_str(json_getz(requeued, "status")), "True"))
@@ -167,11 +181,15 @@ static void on_workload(void *ctx, struct cache_event *e)
 
     if (!e->old || !e->now)
         return;
-    const struct json *now = cache_event_now(e), *old = cache_event_old(e);
-    for (int c = 0; c < N_COUNTERS; c++) {
-        if (holds(now, counters[c].condition) && !holds(old, counters[c].condition))
+    const struct json *now = cache_event_now(e);
+    uint32_t bits = holding(json_path(now, "status", "conditions", NULL));
+    if (!bits)
+        return;
+    const struct json *old = cache_event_old(e);
+    bits &= ~holding(json_path(old, "status", "conditions", NULL));
+    for (int c = 0; c < N_COUNTERS; c++)
+        if (bits >> c & 1)
             count(m, (enum counter)c, now, old);
-    }
 }
 
 /* ---- telling ---- */

@@ -165,10 +165,12 @@ static bool is_going(const struct object_meta *m)
 }
 
 static struct workload_seen look_around(struct step *s, struct workloads *w,
-                                        const struct kueue_workload *wl)
+                                        const struct json *wl)
 {
+    struct str queue = json_str(json_path(wl, "spec", "queueName", NULL));
+    const struct json *admission = json_path(wl, "status", "admission", NULL);
     const struct kueue_local_queue *lq =
-        kept_view(&w->kept_lqs, cache_path(s->arena, s->ns, wl->spec->queue_name));
+        kept_view(&w->kept_lqs, cache_path(s->arena, s->ns, queue));
     struct workload_seen seen = {0};
 
     if (lq) {
@@ -176,8 +178,8 @@ static struct workload_seen look_around(struct step *s, struct workloads *w,
         seen.lq_stop = lq->spec->stop_policy;
         seen.cq_name = lq->spec->cluster_queue;
     }
-    if (wl->status && wl->status->admission)
-        seen.cq_name = wl->status->admission->cluster_queue;
+    if (json_has(admission))
+        seen.cq_name = json_str(json_getz(admission, "clusterQueue"));
     seen.cq = kept_view(&w->kept_cqs, seen.cq_name);
     seen.equal_failed = queue_reason_text(queue_equal_failed(admit_engine(w->admit), s->key));
     if (seen.cq) {
@@ -248,8 +250,11 @@ static int reconcile(struct step *s, struct err *err)
     if (!o)
         return 0;
     step_hold(s, o);
+    const struct json *tree = object_tree(o, s->arena);
+    struct workload_seen seen = look_around(s, w, tree);
+    if (workload_rests(tree, &seen, &w->rules))
+        return 0;
     const struct kueue_workload *wl = object_view(o, s->arena);
-    struct workload_seen seen = look_around(s, w, wl);
     struct span left = workload_silence(wl, s->now);
     if (seen.equal_failed.len && left.ns > 0) {
         seen.equal_failed = S("");

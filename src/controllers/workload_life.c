@@ -3,7 +3,6 @@
 
 #include "controllers/queue_job.h"
 
-#define GATED_BY "kueue.x-k8s.io/admission-gated-by"
 #define BACKOFF_BASE span_s(60)
 #define BACKOFF_MAX span_s(3600)
 
@@ -519,7 +518,7 @@ static bool serve_inactive(struct look *l)
 
 static bool serve_gates(struct look *l)
 {
-    struct str by = str_map_get(&l->wl->metadata->annotations, S(GATED_BY));
+    struct str by = str_map_get(&l->wl->metadata->annotations, S(WORKLOAD_GATED_BY));
     const struct condition *quota = workload_edit_condition(l->e, S("QuotaReserved"));
     bool is_gated = quota && str_eq(quota->reason, S("AdmissionGated"));
     struct str note = S("AdmissionGatedBy cleared, waiting for quota reservation");
@@ -629,7 +628,7 @@ struct span workload_silence(const struct kueue_workload *wl, struct instant now
 static void say_why(struct look *l)
 {
     const struct condition *quota = workload_edit_condition(l->e, S("QuotaReserved"));
-    struct str by = str_map_get(&l->wl->metadata->annotations, S(GATED_BY));
+    struct str by = str_map_get(&l->wl->metadata->annotations, S(WORKLOAD_GATED_BY));
     struct str reason = quota ? quota->reason : S("");
     bool may_begin = quota || l->rules->is_explicit;
 

@@ -7,6 +7,8 @@
 
 #include "controllers/workload_edit.h"
 
+#define WORKLOAD_GATED_BY "kueue.x-k8s.io/admission-gated-by" /* an annotation */
+
 /* ---- rules: what the configuration and the gates say ---- */
 
 struct workload_rules {
@@ -67,6 +69,10 @@ struct workload_plan {
     struct span again; /* look again after that; 0: no need */
 };
 
+/* Would a look at this version change nothing, now or later, until something around it changes?
+ * False says nothing. */
+bool workload_rests(const struct json *wl, const struct workload_seen *seen,
+                    const struct workload_rules *rules);
 struct workload_plan workload_life(struct arena *a, const struct kueue_workload *wl,
                                    const struct workload_seen *seen,
                                    const struct workload_rules *rules, struct instant now);

@@ -29,8 +29,7 @@ static const struct json *read_json(struct arena *a, struct str text)
     return json_parse(a, str_from(at), NULL, NULL);
 }
 
-static const struct kueue_workload *workload(struct arena *a, const char *spec,
-                                             const char *status)
+static const struct json *workload_tree(struct arena *a, const char *spec, const char *status)
 {
     struct str text = str_printf(
         a,
@@ -38,7 +37,13 @@ static const struct kueue_workload *workload(struct arena *a, const char *spec,
         "'apiVersion':'batch/v1','uid':'u'}]},'spec':{'queueName':'lq'%s},'status':{%s}}",
         spec, status);
 
-    return schema_decode(a, kind_kueue_workload.schema, read_json(a, text));
+    return read_json(a, text);
+}
+
+static const struct kueue_workload *workload(struct arena *a, const char *spec,
+                                             const char *status)
+{
+    return schema_decode(a, kind_kueue_workload.schema, workload_tree(a, spec, status));
 }
 
 static const struct kueue_cluster_queue *cluster_queue(struct arena *a, const char *checks)
@@ -221,6 +226,40 @@ TEST(workload_life)
         struct workload_plan p =
             workload_life(&a, workload(&a, cases[i].spec, cases[i].status), &seen, &rules, now);
         check_samez(told(&a, &p), cases[i].want);
+        if (workload_rests(workload_tree(&a, cases[i].spec, cases[i].status), &seen, &rules))
+            check_samez(S("rest"), cases[i].want);
+    }
+}
+
+/* What comes by most often is seen at once. */
+TEST(workload_rests)
+{
+    static const struct {
+        const char *name, *spec, *status;
+        bool want;
+    } cases[] = {
+        {"just made",                         "",                               "",                                                true},
+        {"waiting",                           "",
+         "'conditions':[" C("QuotaReserved",                                                                                       "False","WaitingForQuota") "," NOT_ADMITTED "]",
+         true},
+        {"admitted",                                "",                                                                RESERVED ",'conditions':[" QUOTA "," ADMITTED "]",                                                                                                        true},
+        {"finished",                               "",                                                               "'conditions':[" C("Finished","True","Succeeded") "]", true},
+        {"reserved",                             "",                                             RESERVED ",'conditions':[" QUOTA "]",                                                                                           false                                       },
+        {"with a deadline",     ",'maximumExecutionTimeSeconds':5",
+         RESERVED ",'conditions':[" QUOTA "," ADMITTED "]",false},
+        {"not active",",'active':false",                     "",                                                                                                                                                           false                                                                                                                                                                                                                                                                                           },
+    };
+    scoped(arena_fini) struct arena a = {0};
+    struct workload_rules rules = workload_rules_default();
+    struct kueue_cluster_queue_spec spec = {0};
+    struct kueue_cluster_queue cq = {.spec = &spec};
+    struct workload_seen seen = {
+        .has_lq = true, .has_cq = true, .is_cq_active = true, .cq = &cq};
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        test_case(cases[i].name);
+        check(workload_rests(workload_tree(&a, cases[i].spec, cases[i].status), &seen,
+                             &rules) == cases[i].want);
     }
 }
 
