@@ -273,24 +273,42 @@ static void give_back(struct work *w, struct workload_edit *e)
     send(w, e);
 }
 
+static bool holds(const struct json *conditions, struct str type)
+{
+    json_each (i, conditions) {
+        const struct json *c = json_at(conditions, i);
+        if (str_eq(json_str(json_getz(c, "type")), type))
+            return str_eq(json_str(json_getz(c, "status")), S("True"));
+    }
+    return false;
+}
+
+/* Nearly all versions ask for nothing: a view is made where something is to be written. */
 static void serve(struct work *w)
 {
     scoped(arena_fini) struct arena a = arena_sized(16 << 10);
+    bool is_evicted;
 
     if (w->is_done || w->is_writing || !w->object)
         return;
-    const struct kueue_workload *wl = object_view(w->object, &a);
-    struct workload_edit e = workload_edit(&a, wl, io_now(w->load->io));
-    if (workload_is(wl, S("Finished"))) {
+    const struct json *conditions =
+        json_path(object_tree(w->object, &a), "status", "conditions", NULL);
+    if (holds(conditions, S("Finished"))) {
         finished(w);
-    } else if (workload_is(wl, S("Evicted"))) {
-        if (workload_is(wl, S("QuotaReserved")))
-            give_back(w, &e);
-    } else if (workload_is(wl, S("Admitted"))) {
-        run(w);
-        if (w->is_due && workload_finish_edit(&e, S("ByTest"), S("Finished by the load")))
-            send(w, &e);
+        return;
     }
+    is_evicted = holds(conditions, S("Evicted"));
+    if (is_evicted ? !holds(conditions, S("QuotaReserved")) : !holds(conditions, S("Admitted")))
+        return;
+    if (!is_evicted)
+        run(w);
+    if (!is_evicted && !w->is_due)
+        return;
+    struct workload_edit e = workload_edit(&a, object_view(w->object, &a), io_now(w->load->io));
+    if (is_evicted)
+        give_back(w, &e);
+    else if (workload_finish_edit(&e, S("ByTest"), S("Finished by the load")))
+        send(w, &e);
 }
 
 static void take(struct kueue_load *l, struct object *o)
