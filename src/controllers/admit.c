@@ -14,6 +14,7 @@
 #include "io/io.h"
 #include "object/object.h"
 #include "queue/status.h"
+#include "schema/codec.h"
 
 #define CYCLES_A_TURN 16 /* then others get their turn */
 #define FEED_SLICE 128   /* Workloads of the start a turn */
@@ -397,13 +398,26 @@ static void send(struct write *w, const struct workload_edit *e, bool is_loose)
     client_patch(control_client(w->admit->control), &t, r.type, r.body, &r.options, written, w);
 }
 
+/* What a change of its status starts from: all but the spec, which no edit looks at. */
+static const struct kueue_workload *view_to_edit(struct arena *a, struct object *o)
+{
+    const struct json *tree = object_tree(o, a);
+    struct json_obj out = obj_in(a);
+
+    obj_add(&out, S("metadata"),
+            *json_without(a, json_getz(tree, "metadata"), "managedFields", NULL));
+    if (json_getz(tree, "status"))
+        obj_add(&out, S("status"), *json_getz(tree, "status"));
+    return schema_decode(a, kind_kueue_workload.schema, json_new(a, obj_done(&out)));
+}
+
 /* ---- admissions ---- */
 
 static void write_admission(struct admit *ad, struct object *o, const struct queue_decision *d)
 {
     struct write *w = write_new(ad, WRITE_ADMISSION, o);
     struct arena *a = &w->arena;
-    struct workload_edit e = workload_edit(a, object_view(o, a), now_of(ad));
+    struct workload_edit e = workload_edit(a, view_to_edit(a, o), now_of(ad));
     struct span waited = instant_sub(e.now, e.was->metadata->creation_timestamp);
 
     workload_decide(&e, object_tree(o, a), d, &ad->loader);
@@ -440,7 +454,7 @@ static void evict(struct admit *ad, struct str key, struct str preemptor,
         return;
     struct write *w = write_new(ad, WRITE_EVICTION, o);
     struct arena *a = &w->arena;
-    struct workload_edit e = workload_edit(a, object_view(o, a), now_of(ad));
+    struct workload_edit e = workload_edit(a, view_to_edit(a, o), now_of(ad));
     bool is_preempted = reason != FLAVOR_MIGRATION;
 
     w->preemptor = str_copy(a, preemptor);
@@ -489,7 +503,7 @@ static void write_pending(struct admit *ad, struct object *o, const struct word 
 {
     struct write *w = write_new(ad, WRITE_PENDING, o);
     struct arena *a = &w->arena;
-    struct workload_edit e = workload_edit(a, object_view(o, a), now_of(ad));
+    struct workload_edit e = workload_edit(a, view_to_edit(a, o), now_of(ad));
 
     e.is_coarse = !queue_gate(&ad->config, QUEUE_GATE_OBSERVABILITY);
     workload_wait(&e, object_tree(o, a), word->reason, str_copy(a, word->message),
