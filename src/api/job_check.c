@@ -409,13 +409,13 @@ void job_check_create(struct field_errors *e, const struct json *job)
 }
 
 void job_check_update(struct field_errors *e, uint32_t options, const struct json *job,
-                      const struct json *old)
+                      const struct json *old, bool is_known)
 {
     const struct json *spec = json_getz(job, "spec"), *was = json_getz(old, "spec");
     struct selection x;
 
-    if (json_is_shared(spec, was))
-        return; /* judged when it was stored; the name stays */
+    if (is_known && json_is_shared(spec, was))
+        return; /* the name stays */
     check_pod_names(e, job);
     read_selection(&x, e->arena, job);
     check_selector(e, &x);
@@ -424,16 +424,16 @@ void job_check_update(struct field_errors *e, uint32_t options, const struct jso
 
 /* ---- by the names that the tables use ---- */
 
-/* Has nothing changed of what Kueue's rules read? */
-static bool is_same_request(const struct json *job, const struct json *old)
+/* Has nothing changed of what Kueue's rules read, since they let it pass? */
+static bool is_same_request(const struct json *job, const struct json *known)
 {
     static const struct str names[] = {S_INIT("labels"), S_INIT("annotations"),
                                        S_INIT("ownerReferences")};
-    const struct json *meta = json_getz(job, "metadata"), *was = json_getz(old, "metadata");
-    bool is_same = old && json_is_shared(json_getz(job, "spec"), json_getz(old, "spec"));
+    const struct json *meta = json_getz(job, "metadata"), *was = json_getz(known, "metadata");
+    bool is_same = known && json_is_shared(json_getz(job, "spec"), json_getz(known, "spec"));
 
-    for (size_t i = 0; i < countof(names); i++)
-        is_same &= json_eq(json_get(meta, names[i]), json_get(was, names[i]));
+    for (size_t i = 0; is_same && i < countof(names); i++)
+        is_same = json_eq(json_get(meta, names[i]), json_get(was, names[i]));
     return is_same;
 }
 
@@ -442,7 +442,7 @@ void job_check(const struct schema_at *at)
     uint32_t options = at->old ? job_check_options(at->old) : 0;
 
     if (at->old) {
-        job_check_update(at->errors, options, at->v, at->old);
+        job_check_update(at->errors, options, at->v, at->old, at->known != NULL);
         if (!json_eq(json_getz(at->v, "status"), json_getz(at->old, "status")))
             job_check_status(at->errors, options | JOB_CHECK_TRANSITIONS | JOB_CHECK_START_TIME,
                              at->v, at->old);
@@ -451,6 +451,6 @@ void job_check(const struct schema_at *at)
     }
     /* Kueue's webhook comes after the server's own rules, and only where they hold; it does not
      * see the status. */
-    if (at->errors->list.len == 0 && !is_same_request(at->v, at->old))
+    if (at->errors->list.len == 0 && !is_same_request(at->v, at->known))
         kueue_check_job(at->errors, KUEUE_CHECK_DEFAULT, at->v, at->old, false);
 }

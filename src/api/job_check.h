@@ -16,10 +16,11 @@ enum job_check_option {
 /* What an update of `old` may do. */
 uint32_t job_check_options(const struct json *old);
 
-/* A whole Job; job_spec_check() knows its spec. */
+/* A whole Job; job_spec_check() knows its spec. `is_known`: a spec shared with the old was
+ * judged by these rules. */
 void job_check_create(struct field_errors *e, const struct json *job);
 void job_check_update(struct field_errors *e, uint32_t options, const struct json *job,
-                      const struct json *old);
+                      const struct json *old, bool is_known);
 /* Its part about the spec: what was said once and for all. */
 void job_check_fixed(struct field_errors *e, uint32_t options, const struct json *spec,
                      const struct json *old);

@@ -379,13 +379,13 @@ static void check_manager(struct field_errors *e, const struct field_path *at,
         field_too_long(e, &sub_at, json_getz(entry, "subresource"), SUBRESOURCE_MAX);
 }
 
-/* An entry that is shared with `old`, which may be NULL, was judged when it was stored. */
+/* But for entries that are shared with what is known. */
 static void check_managers(struct field_errors *e, const struct field_path *at,
-                           const struct json *list, const struct json *old)
+                           const struct json *list, const struct json *known)
 {
     json_each (i, list) {
         struct field_path item = field_item(at, i);
-        if (!json_is_shared(json_at(list, i), json_at(old, i)))
+        if (!json_is_shared(json_at(list, i), json_at(known, i)))
             check_manager(e, &item, json_at(list, i));
     }
 }
@@ -401,30 +401,30 @@ void managed_fields_check(struct field_errors *e, const struct field_path *at,
 typedef void check_fn(struct field_errors *e, const struct field_path *at,
                       const struct json *v);
 
-/* What is shared with the old was judged when it was stored. */
 static void check_part(struct field_errors *e, const struct field_path *at, struct str name,
-                       check_fn *check, const struct json *v, const struct json *old)
+                       check_fn *check, const struct json *v, const struct json *known)
 {
     struct field_path part_at = field_child(at, name);
 
-    if (v && !json_is_shared(v, old))
+    if (v && !json_is_shared(v, known))
         check(e, &part_at, v);
 }
 
-/* What create and update have in common; `old` may be NULL. */
+/* What create and update have in common. What is shared with `known`, which may be NULL, was
+ * judged before. */
 static void check_common(struct field_errors *e, const struct field_path *at,
-                         const struct meta *meta, const struct meta *old)
+                         const struct meta *meta, const struct meta *known)
 {
     struct field_path managers_at = field_child(at, S("managedFields"));
 
     check_part(e, at, S("labels"), labels_check, META(meta, labels),
-               old ? META(old, labels) : NULL);
+               known ? META(known, labels) : NULL);
     check_part(e, at, S("annotations"), annotations_check, META(meta, annotations),
-               old ? META(old, annotations) : NULL);
+               known ? META(known, annotations) : NULL);
     check_part(e, at, S("ownerReferences"), owner_references_check,
-               META(meta, owner_references), old ? META(old, owner_references) : NULL);
+               META(meta, owner_references), known ? META(known, owner_references) : NULL);
     check_managers(e, &managers_at, META(meta, managed_fields),
-                   old ? META(old, managed_fields) : NULL);
+                   known ? META(known, managed_fields) : NULL);
 }
 
 static void check_generation(struct field_errors *e, const struct field_path *at,
@@ -479,7 +479,8 @@ static void check_fixed(struct field_errors *e, const struct field_path *at,
 
 /* Upstream tells a version that is missing after the finalizers, before the rest. */
 static void check_update(struct field_errors *e, const struct field_path *at,
-                         const struct json *v, const struct json *old_v, bool needs_version)
+                         const struct json *v, const struct json *old_v, bool needs_version,
+                         bool is_known)
 {
     struct field_path finalizers_at = field_child(at, S("finalizers"));
     struct field_path version_at = field_child(at, S("resourceVersion"));
@@ -498,19 +499,19 @@ static void check_update(struct field_errors *e, const struct field_path *at,
     if (json_i64(META(&meta, generation), 0) < json_i64(META(&old, generation), 0))
         field_invalid(e, &generation_at, META(&meta, generation), "must not be decremented");
     check_fixed(e, at, &meta, &old);
-    check_common(e, at, &meta, &old);
+    check_common(e, at, &meta, is_known ? &old : NULL);
 }
 
 void metadata_check_update(struct field_errors *e, const struct field_path *at,
                            const struct json *meta, const struct json *old)
 {
-    check_update(e, at, meta, old, true);
+    check_update(e, at, meta, old, true, true);
 }
 
 void metadata_check_write(struct field_errors *e, const struct field_path *at,
-                          const struct json *meta, const struct json *old)
+                          const struct json *meta, const struct json *old, bool is_known)
 {
-    check_update(e, at, meta, old, false);
+    check_update(e, at, meta, old, false, is_known);
 }
 
 /* ---- conditions ---- */

@@ -22,9 +22,10 @@ void metadata_check_create(struct field_errors *e, const struct field_path *at,
 /* On update: `meta` follows `old`. */
 void metadata_check_update(struct field_errors *e, const struct field_path *at,
                            const struct json *meta, const struct json *old);
-/* The same where the version that `meta` follows is known otherwise, and not asked for. */
+/* The same where the version that `meta` follows is known otherwise, and not asked for.
+ * `is_known`: what is shared with the old was judged by these rules. */
 void metadata_check_write(struct field_errors *e, const struct field_path *at,
-                          const struct json *meta, const struct json *old);
+                          const struct json *meta, const struct json *old, bool is_known);
 
 /* Parts of the above, on a path of their own. */
 void annotations_check(struct field_errors *e, const struct field_path *at,

@@ -20,6 +20,8 @@ struct schema_at {
     const struct schema_values *values; /* of v by its fields; NULL where it is no object, or
                                            the whole one */
     const struct json *old;             /* what it replaces, or NULL */
+    const struct json *known; /* that, where it was judged by these rules: what v shares with it
+                                 at the same place need not be judged again; or NULL */
     const struct json *root, *old_root; /* the whole object, and what that replaces or NULL */
     const struct kind *kind; /* of the whole object; NULL where a schema stands alone */
 };

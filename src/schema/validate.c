@@ -7,6 +7,8 @@
 struct check {
     struct field_errors *e;
     bool is_custom; /* OpenAPI's words and types */
+    bool is_judged; /* what is shared with the old was judged by this schema, */
+    bool is_known;  /*   and by the functions that are named */
     const struct json *root, *old_root;
     const struct kind *kind;
     int depth;
@@ -19,7 +21,8 @@ static inline void check_node(struct check *c, const struct schema *s,
                               const struct field_path *p, const struct json *v,
                               const struct json *old)
 {
-    bool is_right = (s->no_rules && !c->is_custom) || json_is_shared(v, old) ||
+    bool is_right = (s->no_rules && !c->is_custom) ||
+                    (c->is_judged && json_is_shared(v, old)) ||
                     (v->type == JSON_NULL && (s->nullable || !c->is_custom));
 
     if (!is_right)
@@ -269,13 +272,14 @@ not_inline static void call_check(struct check *c, schema_check_fn *fn, bool is_
                                   const struct field_path *p, const struct json *v,
                                   const struct schema_values *values, const struct json *old)
 {
-    if (!fn || (c->is_custom && !is_root))
+    if (c->is_custom && !is_root)
         return;
     fn(&(struct schema_at){.errors = c->e,
                            .path = p,
                            .v = v,
                            .values = values,
                            .old = old,
+                           .known = c->is_known ? old : NULL,
                            .root = c->root,
                            .old_root = c->old_root,
                            .kind = c->kind});
@@ -476,27 +480,47 @@ void schema_validate(struct field_errors *e, const struct schema *s, int style,
                      const struct field_path *root, const struct json *v,
                      const struct json *old)
 {
-    struct check c = {.e = e, .is_custom = style == KIND_CUSTOM};
+    struct check c = {
+        .e = e, .is_custom = style == KIND_CUSTOM, .is_judged = true, .is_known = true};
 
     validate(&c, s, root, v, old);
+}
+
+static void validate_kind(struct field_errors *e, const struct kind *k, const struct json *v,
+                          const struct json *old, bool is_known)
+{
+    bool is_custom = k->style == KIND_CUSTOM;
+    struct check c = {.e = e,
+                      .is_custom = is_custom,
+                      .is_judged = is_known || is_custom,
+                      .is_known = is_known,
+                      .kind = k};
+    size_t n = e->list.len;
+
+    validate(&c, k->schema, NULL, v, old);
+    if (is_custom && e->list.len > n)
+        return; /* upstream asks webhooks only about what the schema lets pass */
+    if (k->check)
+        call_check(&c, k->check, true, NULL, v, NULL, old);
 }
 
 void kind_validate(struct field_errors *e, const struct kind *k, const struct json *v,
                    const struct json *old)
 {
-    struct check c = {.e = e, .is_custom = k->style == KIND_CUSTOM, .kind = k};
-    size_t n = e->list.len;
+    validate_kind(e, k, v, old, true);
+}
 
-    validate(&c, k->schema, NULL, v, old);
-    if (c.is_custom && e->list.len > n)
-        return; /* upstream asks webhooks only about what the schema lets pass */
-    call_check(&c, k->check, true, NULL, v, NULL, old);
+void kind_validate_whole(struct field_errors *e, const struct kind *k, const struct json *v,
+                         const struct json *old)
+{
+    validate_kind(e, k, v, old, false);
 }
 
 void kind_check(struct field_errors *e, const struct kind *k, const struct json *v,
-                const struct json *old)
+                const struct json *old, const struct json *known)
 {
-    struct check c = {.e = e, .kind = k, .root = v, .old_root = old};
+    struct check c = {.e = e, .kind = k, .root = v, .old_root = old, .is_known = known != NULL};
 
-    call_check(&c, k->check, true, NULL, v, NULL, old);
+    if (k->check)
+        call_check(&c, k->check, true, NULL, v, NULL, old);
 }

@@ -22,6 +22,10 @@ void schema_validate(struct field_errors *e, const struct schema *s, int style,
                      const struct json *old);
 void kind_validate(struct field_errors *e, const struct kind *k, const struct json *v,
                    const struct json *old);
-/* Only the rules of the function that the kind names, if any. */
+/* The same where it is not known by which rules `old` was judged, and v is judged whole; but a
+ * custom kind's schema lets pass what was not changed, whatever it is. */
+void kind_validate_whole(struct field_errors *e, const struct kind *k, const struct json *v,
+                         const struct json *old);
+/* Only the rules of the function that the kind names, if any; `known` is old or NULL. */
 void kind_check(struct field_errors *e, const struct kind *k, const struct json *v,
-                const struct json *old);
+                const struct json *old, const struct json *known);

@@ -30,8 +30,8 @@ static void check_finalizers(struct write *w, const struct field_path *meta)
     const struct json *all = meta_get(w->tree, S("finalizers"));
     struct field_path list = field_child(meta, S("finalizers"));
 
-    if (!all || json_is_shared(all, meta_get(w->old, S("finalizers"))))
-        return; /* judged when it was stored */
+    if (!all || json_is_shared(all, meta_get(w->known, S("finalizers"))))
+        return;
     json_each (i, all) {
         struct field_path at = field_item(&list, i);
         struct str name = json_str(json_at(all, i));
@@ -62,7 +62,7 @@ void meta_validate(struct write *w)
     /* What a write without a version follows is the version just read. */
     const struct json *was = json_getz(w->old, "metadata");
     if (json_str(json_getz(was, "resourceVersion")).len)
-        metadata_check_write(&w->errors, &at, meta, was);
+        metadata_check_write(&w->errors, &at, meta, was, w->known != NULL);
     else
         metadata_check_update(&w->errors, &at, meta, was);
 }

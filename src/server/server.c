@@ -54,6 +54,7 @@ struct server *server_new(struct io *io, const struct server_config *config)
 
     s->store = store_memory_new(io, config->commit);
     s->owns_store = true;
+    s->first_revision = store_revision(s->store);
     authz_start(s);
     return s;
 }
@@ -71,6 +72,7 @@ struct server *server_open(struct io *io, const char *dir, const struct server_c
         server_free(s);
         return NULL;
     }
+    s->first_revision = store_revision(s->store);
     authz_start(s);
     return s;
 }

@@ -51,6 +51,7 @@ struct server {
     struct io *io;
     struct store *store;
     bool owns_store;
+    uint64_t first_revision; /* of the store when this server began */
     struct server_config config;
     VEC(const struct kind *) kinds;          /* served ones, in the order of discovery */
     MAP(const struct kind *) kind_by_plural; /* "group/version/plural" */

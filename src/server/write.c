@@ -90,7 +90,8 @@ static int conform(struct write *w)
 {
     struct err err = {0};
     struct schema_unknown unknown = {.arena = w->arena};
-    const struct json *tree = kind_conform(w->arena, w->kind, w->tree, w->old, &unknown, &err);
+    const struct json *tree =
+        kind_conform(w->arena, w->kind, w->tree, w->known, &unknown, &err);
 
     if (!tree)
         return fail_bad_request(w->r,
@@ -213,7 +214,7 @@ static const struct json *dedup_owners(struct write *w, const struct json *meta)
     const struct json *refs = json_getz(meta, "ownerReferences");
     struct str twice = {0};
 
-    if (json_len(refs) < 2 || json_is_shared(refs, meta_get(w->old, S("ownerReferences"))))
+    if (json_len(refs) < 2 || json_is_shared(refs, meta_get(w->known, S("ownerReferences"))))
         return meta;
     const struct json *once = owner_references_dedup(w->arena, refs, &twice);
     if (once == refs)
@@ -322,8 +323,9 @@ static void check_as_stored(struct write *w)
 
     if (stored == k || k->check || !stored->check || w->errors.list.len)
         return;
-    kind_check(&w->errors, stored, tree_as_kind(w->arena, w->tree, k, stored),
-               w->old ? tree_as_kind(w->arena, w->old, k, stored) : NULL);
+    const struct json *old = w->old ? tree_as_kind(w->arena, w->old, k, stored) : NULL;
+    kind_check(&w->errors, stored, tree_as_kind(w->arena, w->tree, k, stored), old,
+               w->known ? old : NULL);
 }
 
 static int validate(struct write *w)
@@ -331,7 +333,7 @@ static int validate(struct write *w)
     w->errors = field_errors_in(w->arena);
     meta_validate(w);
     size_t n_meta = w->errors.list.len;
-    kind_validate(&w->errors, w->kind, w->tree, w->old);
+    (w->known ? kind_validate : kind_validate_whole)(&w->errors, w->kind, w->tree, w->old);
     check_as_stored(w);
     drop_repeated(&w->errors, n_meta);
     if (w->errors.list.len)
@@ -515,6 +517,14 @@ static void give_back(struct arena *scratch, struct arena_mark mark)
     scratch->next_size = SERVER_SCRATCH;
 }
 
+/* What is shared with an object needs no second look where the rules that let it pass are those
+ * of now. They change with the program, so what an earlier one stored is looked at whole when
+ * it is first written. */
+static bool is_by_these_rules(const struct request *r)
+{
+    return r->current && object_revision(r->current) > r->server->first_revision;
+}
+
 void write_tree(struct request *r, const struct json *body, const struct json *old)
 {
     /* Ownership is told from what the writer sent and its defaults; what admission and the
@@ -531,10 +541,10 @@ void write_tree(struct request *r, const struct json *body, const struct json *o
         .kind = r->kind,
         .tree = body,
         .old = old,
-        .has_defaults = old,
         .subresource = r->subresource,
     };
 
+    w.known = w.has_defaults = is_by_these_rules(r) ? old : NULL;
     for (size_t i = 0; i < countof(steps); i++) {
         if (steps[i](&w) < 0) {
             audit_write(r, 0, NULL);

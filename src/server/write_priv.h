@@ -10,11 +10,13 @@
 /* A tree on its way to the store. */
 struct write {
     struct request *r;
-    struct arena *arena;     /* until it is in the store: warnings are in the request's */
-    const struct kind *kind; /* of the tree */
-    const struct json *tree; /* what is to be */
-    const struct json *old;  /* what it replaces, as `kind`; NULL on create */
-    const struct json *has_defaults; /* a tree that needs none: `old`, then what the tree was */
+    struct arena *arena;      /* until it is in the store: warnings are in the request's */
+    const struct kind *kind;  /* of the tree */
+    const struct json *tree;  /* what is to be */
+    const struct json *old;   /* what it replaces, as `kind`; NULL on create */
+    const struct json *known; /* `old`, where this server's own rules let it pass; or NULL */
+    const struct json
+        *has_defaults; /* a tree that needs none: `known`, then what the tree was */
     struct str subresource;
     struct str name;
     struct field_errors errors;

@@ -108,7 +108,7 @@ static void check_job(struct conf *t, const struct json *c, struct str op,
     if (str_eqz(op, "createJob"))
         job_check_create(e, v);
     else
-        job_check_update(e, options_of(c), v, old);
+        job_check_update(e, options_of(c), v, old, true);
 }
 
 static void check_cron_job(struct conf *t, const struct json *c, struct field_errors *e)

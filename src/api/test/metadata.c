@@ -98,13 +98,14 @@ TEST(metadata_managers_are_judged_once)
 {
     static const struct {
         const char *name;
-        bool is_shared;
+        bool is_known, is_shared;
         size_t at;
         const char *want;
     } cases[] = {
-        {"its node",                true,  0, ""                                   },
-        {"its node, as the second", true,  1, "metadata.managedFields[1].operation"},
-        {"an equal one",            false, 0, "metadata.managedFields[0].operation"},
+        {"its node of other rules", false, true,  0, "metadata.managedFields[0].operation"},
+        {"its node",                true,  true,  0, ""                                   },
+        {"its node, as the second", true,  true,  1, "metadata.managedFields[1].operation"},
+        {"an equal one",            true,  false, 0, "metadata.managedFields[0].operation"},
     };
     scoped(arena_fini) struct arena a = arena_sized(4096);
     struct field_path at = field_child(NULL, S("metadata"));
@@ -121,7 +122,7 @@ TEST(metadata_managers_are_judged_once)
             arr_add(&list, *good);
         arr_add(&list, cases[i].is_shared ? *bad : *json_copy(&a, bad));
         const struct json *meta = json_with(&a, old, arr_done(&list), "managedFields", NULL);
-        metadata_check_write(&e, &at, meta, old);
+        metadata_check_write(&e, &at, meta, old, cases[i].is_known);
         check_samez(e.list.len ? e.list.at[0].path : S(""), cases[i].want);
     }
 }

@@ -4,7 +4,7 @@
 #include "client/client.h"
 #include "io/io.h"
 #include "object/object.h"
-#include "server/server.h"
+#include "server/server_priv.h"
 
 struct world {
     struct io *io;
@@ -242,6 +242,72 @@ TEST(events_end)
         run(w);
     }
     check_samez(str_trim(buf_str(&w->out)), "0 1 0");
+    world_free(w);
+}
+
+/* ---- what was judged, and by whom ---- */
+
+static void stored(void *ctx, uint64_t revision, const struct err *err unused)
+{
+    check(revision != 0);
+    ((struct world *)ctx)->n_left--;
+}
+
+/* The Job as no rule lets it be, past all rules. */
+static void store_wrong(struct world *w, const struct kind *k)
+{
+    struct object *now = store_get(w->server->store, k, S("default/j"));
+    const struct json *v = json_with(&w->arena, object_tree(now, &w->arena), json_of_i64(-1),
+                                     "spec", "parallelism", NULL);
+    struct object *next = object_new(k, v);
+
+    w->n_left = 1;
+    store_put(w->server->store, next, object_revision(now), stored, w);
+    run(w);
+    object_unref(next);
+}
+
+static void patch_job(struct world *w, const char *subresource, const char *patch)
+{
+    struct client_target t = {.kind = &kind_job,
+                              .ns = S("default"),
+                              .name = S("j"),
+                              .subresource = str_from(subresource)};
+
+    w->n_left = 1;
+    client_patch(w->client, &t, CLIENT_PATCH_MERGE, tree(w, patch), NULL, answered, w);
+    run(w);
+}
+
+TEST(what_other_rules_let_pass)
+{
+    static const char *const status = "{\"status\":{\"active\":1}}";
+    struct world *w = world_new(6);
+    struct client_target all = {.kind = &kind_job, .ns = S("default")};
+
+    w->n_left = 1;
+    client_create(w->client, &all,
+                  tree(w, "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"template\":{\"spec\":{"
+                          "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\","
+                          "\"image\":\"i\"}]}}}}"),
+                  answered, w);
+    run(w);
+    store_wrong(w, &kind_job);
+
+    test_case("a status is written over a spec that these rules let pass");
+    patch_job(w, "status", status);
+    check_samez(str_trim(buf_str(&w->out)), "0 0");
+
+    test_case("what was stored before the server began is judged whole");
+    w->server->first_revision = store_revision(w->server->store);
+    patch_job(w, "status", "{\"status\":{\"active\":2}}");
+    check_samez(str_trim(buf_str(&w->out)), "0 0 422");
+
+    test_case("once it is right it is known again");
+    patch_job(w, "", "{\"spec\":{\"parallelism\":1}}");
+    store_wrong(w, &kind_job);
+    patch_job(w, "status", "{\"status\":{\"active\":3}}");
+    check_samez(str_trim(buf_str(&w->out)), "0 0 422 0 0");
     world_free(w);
 }
 
