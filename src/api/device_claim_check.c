@@ -339,7 +339,7 @@ static void check_device_status(struct field_errors *e, const struct field_path 
             is_known |= is_same_device(json_at(results, k), one);
         if (!is_known)
             field_invalid(e, &item, one, "must be an allocated device in the claim");
-        conditions_check(e, &conditions_at, json_getz(one, "conditions"));
+        conditions_check(e, &conditions_at, json_getz(one, "conditions"), NULL);
         if (json_has(json_getz(one, "data")))
             device_raw_check(e, &data_at, json_getz(one, "data"));
         check_network(e, &network_at, json_getz(one, "networkData"));

@@ -482,5 +482,5 @@ void kueue_resource_flavor_check(const struct schema_at *at)
 
 void kueue_workload_check(const struct schema_at *at)
 {
-    kueue_check_workload(at->errors, KUEUE_CHECK_DEFAULT, at->v, at->old);
+    kueue_check_workload(at->errors, KUEUE_CHECK_DEFAULT, at->v, at->old, at->known != NULL);
 }

@@ -29,8 +29,9 @@ enum kueue_check_gate {
 uint32_t kueue_check_gate_find(struct str name);
 
 /* Whole objects; `old` is what the new one replaces, or NULL on create. */
+/* `is_known`: what is shared with the old passed these rules. */
 void kueue_check_workload(struct field_errors *e, uint32_t gates, const struct json *workload,
-                          const struct json *old);
+                          const struct json *old, bool is_known);
 void kueue_check_cluster_queue(struct field_errors *e, uint32_t gates, const struct json *queue,
                                const struct json *old);
 void kueue_check_cohort(struct field_errors *e, const struct json *cohort);

@@ -17,8 +17,11 @@ struct check {
     struct field_errors *e;
     uint32_t gates;
     const struct json *workload, *old; /* old: NULL on create */
-    const struct json *pod_sets;
+    const struct json *status, *was;   /* their statuses */
+    const struct json *pod_sets, *old_sets;
+    bool is_known; /* what is shared with the old passed these rules */
     bool is_elastic;
+    bool is_reserved, was_reserved; /* by their conditions */
 };
 
 static struct str annotation(const struct json *workload, const char *name)
@@ -27,14 +30,12 @@ static struct str annotation(const struct json *workload, const char *name)
         json_get(json_path(workload, "metadata", "annotations", NULL), str_from(name)));
 }
 
-static bool is_reserved(const struct json *workload)
+static bool is_reserved(const struct json *conditions)
 {
-    const struct json *list = json_path(workload, "status", "conditions", NULL);
-
-    json_each (i, list) {
-        const struct json *c = json_at(list, i);
-        if (str_eqz(json_str(json_getz(c, "type")), "QuotaReserved"))
-            return str_eqz(json_str(json_getz(c, "status")), "True");
+    json_each (i, conditions) {
+        const struct json *c = json_at(conditions, i);
+        if (str_eq(json_str(json_getz(c, "type")), S("QuotaReserved")))
+            return str_eq(json_str(json_getz(c, "status")), S("True"));
     }
     return false;
 }
@@ -175,14 +176,18 @@ static void check_pod_sets(struct check *c, const struct field_path *spec_at)
     json_each (i, c->pod_sets) {
         const struct json *set = json_at(c->pod_sets, i);
         struct field_path item = field_item(&at, i);
-        check_template(c, &item, json_getz(set, "template"));
-        check_topology(c, &item, json_getz(set, "topologyRequest"));
+        if (!c->is_known || !json_is_shared(set, json_at(c->old_sets, i))) {
+            check_template(c, &item, json_getz(set, "template"));
+            check_topology(c, &item, json_getz(set, "topologyRequest"));
+        }
         n_variable += json_has(json_getz(set, "minCount"));
     }
+    if (n_variable == 0)
+        return;
     const struct json *shown = json_new(c->e->arena, json_of_i64((int64_t)n_variable));
     if (n_variable > 1)
         field_invalid(c->e, &at, shown, "at most one podSet can use minCount");
-    if (n_variable && c->is_elastic)
+    if (c->is_elastic)
         field_invalid(c->e, &at, shown, "minCount cannot be used with elastic jobs");
 }
 
@@ -214,14 +219,13 @@ static void check_admission(struct check *c, const struct field_path *status_at)
 {
     struct field_path at = field_child(status_at, S("admission"));
     struct field_path list_at = field_child(&at, S("podSetAssignments"));
-    const struct json *admission = json_path(c->workload, "status", "admission", NULL);
+    const struct json *admission = json_getz(c->status, "admission");
     const struct json *list = json_getz(admission, "podSetAssignments");
-    bool was_so = c->old && is_reserved(c->old) &&
-                  !json_has(json_path(c->old, "status", "admission", NULL));
 
-    if (!is_reserved(c->workload))
+    if (!c->is_reserved)
         return;
     if (!json_has(admission)) {
+        bool was_so = c->was_reserved && !json_has(json_getz(c->was, "admission"));
         if (!was_so)
             field_required(c->e, &at, "must be set while the QuotaReserved condition is true");
         return;
@@ -234,15 +238,15 @@ static void check_admission(struct check *c, const struct field_path *status_at)
 
 /* ---- 5. reclaimable pods ---- */
 
-static const struct json *reclaimable(const struct json *workload)
+static const struct json *reclaimable(const struct json *status)
 {
-    return json_path(workload, "status", "reclaimablePods", NULL);
+    return json_getz(status, "reclaimablePods");
 }
 
 static void check_reclaimable(struct check *c, const struct field_path *status_at)
 {
     struct field_path at = field_child(status_at, S("reclaimablePods"));
-    const struct json *list = reclaimable(c->workload);
+    const struct json *list = reclaimable(c->status);
 
     json_each (i, list) {
         const struct json *entry = json_at(list, i);
@@ -251,7 +255,7 @@ static void check_reclaimable(struct check *c, const struct field_path *status_a
         struct field_path name_at = field_child(&item, S("name"));
         struct field_path count_at = field_child(&item, S("count"));
         const struct json *set = named(c->pod_sets, json_str(name));
-        const struct json *was = named(reclaimable(c->old), json_str(name));
+        const struct json *was = named(reclaimable(c->was), json_str(name));
         bool is_old = c->is_elastic && was && json_eq(json_getz(was, "count"), count);
         if (!set)
             field_not_supported(c->e, &name_at, name, NULL, 0);
@@ -291,7 +295,7 @@ static void check_update_of_set(struct check *c, const struct field_path *at,
 static void check_pod_set_updates(struct check *c, const struct field_path *status_at)
 {
     struct field_path at = field_child(status_at, S("admissionChecks"));
-    const struct json *list = json_path(c->workload, "status", "admissionChecks", NULL);
+    const struct json *list = json_getz(c->status, "admissionChecks");
 
     json_each (i, list) {
         struct field_path item = field_item(&at, i);
@@ -327,9 +331,9 @@ static const struct json *fixed_part(struct check *c, const struct json *set)
 static void check_sets_fixed(struct check *c, const struct field_path *spec_at)
 {
     struct field_path at = field_child(spec_at, S("podSets"));
-    const struct json *was = json_path(c->old, "spec", "podSets", NULL);
+    const struct json *was = c->old_sets;
 
-    if (!is_reserved(c->old))
+    if (!c->was_reserved || json_is_shared(was, c->pod_sets))
         return;
     if (json_len(was) != json_len(c->pod_sets)) {
         field_invalid(c->e, &at, c->pod_sets, "field is immutable");
@@ -337,12 +341,14 @@ static void check_sets_fixed(struct check *c, const struct field_path *spec_at)
     }
     json_each (i, was) {
         const struct json *a = json_at(was, i), *b = json_at(c->pod_sets, i);
-        struct field_path item =
-            field_child(&at, str_printf(c->e->arena, "%zu", i)); /* dotted, as upstream */
         bool shrinks = (c->gates & KUEUE_CHECK_ELASTIC_JOBS) &&
                        json_i64(json_getz(b, "count"), 1) <= json_i64(json_getz(a, "count"), 1);
-        if (shrinks ? !json_eq(fixed_part(c, a), fixed_part(c, b)) : !json_eq(a, b))
-            field_invalid(c->e, &item, b, "field is immutable");
+        if (json_is_shared(a, b) ||
+            (shrinks ? json_eq(fixed_part(c, a), fixed_part(c, b)) : json_eq(a, b)))
+            continue;
+        struct field_path item =
+            field_child(&at, str_of_u64(c->e->arena, i)); /* dotted, as upstream */
+        field_invalid(c->e, &item, b, "field is immutable");
     }
 }
 
@@ -351,7 +357,7 @@ static bool has_shrunk(struct check *c, struct str name)
 {
     const struct json *set = named(c->pod_sets, name);
     const struct json *assigned =
-        named(json_path(c->workload, "status", "admission", "podSetAssignments", NULL), name);
+        named(json_path(c->status, "admission", "podSetAssignments", NULL), name);
 
     return c->is_elastic && set && assigned &&
            json_i64(json_getz(set, "count"), 1) < json_i64(json_getz(assigned, "count"), 0);
@@ -360,15 +366,15 @@ static bool has_shrunk(struct check *c, struct str name)
 static void check_reclaimed(struct check *c, const struct field_path *status_at)
 {
     struct field_path at = field_child(status_at, S("reclaimablePods"));
-    const struct json *was = reclaimable(c->old);
+    const struct json *was = reclaimable(c->was);
 
-    if (!is_reserved(c->old) || !is_reserved(c->workload))
+    if (!c->was_reserved || !c->is_reserved)
         return;
     json_each (i, was) {
         struct str name = json_str(json_getz(json_at(was, i), "name"));
         struct field_path item = field_key(&at, name);
         struct field_path count_at = field_child(&item, S("count"));
-        const struct json *now = named(reclaimable(c->workload), name);
+        const struct json *now = named(reclaimable(c->status), name);
         const struct json *count = json_getz(now, "count");
         if (has_shrunk(c, name))
             continue;
@@ -398,10 +404,10 @@ static const struct json *fixed_admission(struct check *c, const struct json *ad
 static void check_admission_fixed(struct check *c, const struct field_path *status_at)
 {
     struct field_path at = field_child(status_at, S("admission"));
-    const struct json *now = json_path(c->workload, "status", "admission", NULL);
-    const struct json *was = json_path(c->old, "status", "admission", NULL);
+    const struct json *now = json_getz(c->status, "admission");
+    const struct json *was = json_getz(c->was, "admission");
 
-    if (!json_has(now) || !json_has(was))
+    if (!json_has(now) || !json_has(was) || json_is_shared(now, was))
         return;
     bool is_other_number = json_len(json_getz(now, "podSetAssignments")) !=
                            json_len(json_getz(was, "podSetAssignments"));
@@ -413,8 +419,8 @@ static void check_admission_fixed(struct check *c, const struct field_path *stat
 static void check_ready_fixed(struct check *c, const struct field_path *status_at)
 {
     struct field_path at = field_child(status_at, S("admissionChecks"));
-    const struct json *was = json_path(c->old, "status", "admissionChecks", NULL);
-    const struct json *list = json_path(c->workload, "status", "admissionChecks", NULL);
+    const struct json *was = json_getz(c->was, "admissionChecks");
+    const struct json *list = json_getz(c->status, "admissionChecks");
 
     json_each (i, was) {
         struct field_path item = field_item(&at, i);
@@ -434,10 +440,10 @@ static void check_ready_fixed(struct check *c, const struct field_path *status_a
 static void check_cluster(struct check *c, const struct field_path *status_at)
 {
     struct field_path at = field_child(status_at, S("clusterName"));
-    const struct json *name = json_path(c->workload, "status", "clusterName", NULL);
-    const struct json *was = json_path(c->old, "status", "nominatedClusterNames", NULL);
+    const struct json *name = json_getz(c->status, "clusterName");
+    const struct json *was = json_getz(c->was, "nominatedClusterNames");
 
-    if (!json_has(name) || json_has(json_path(c->old, "status", "clusterName", NULL)))
+    if (!json_has(name) || json_has(json_getz(c->was, "clusterName")))
         return;
     if ((c->gates & KUEUE_CHECK_ELASTIC_JOBS) && annotation(c->workload, REPLACES).len)
         return;
@@ -449,7 +455,7 @@ static void check_cluster(struct check *c, const struct field_path *status_at)
 }
 
 void kueue_check_workload(struct field_errors *e, uint32_t gates, const struct json *workload,
-                          const struct json *old)
+                          const struct json *old, bool is_known)
 {
     struct field_path meta_at = field_child(NULL, S("metadata"));
     struct field_path annotations_at = field_child(&meta_at, S("annotations"));
@@ -462,13 +468,21 @@ void kueue_check_workload(struct field_errors *e, uint32_t gates, const struct j
                       .gates = gates,
                       .workload = workload,
                       .old = old,
-                      .pod_sets = json_path(workload, "spec", "podSets", NULL)};
+                      .status = json_getz(workload, "status"),
+                      .was = json_getz(old, "status"),
+                      .pod_sets = json_path(workload, "spec", "podSets", NULL),
+                      .old_sets = json_path(old, "spec", "podSets", NULL),
+                      .is_known = is_known};
+    const struct json *conditions = json_getz(c.status, "conditions");
+    const struct json *old_conditions = json_getz(c.was, "conditions");
 
+    c.is_reserved = is_reserved(conditions);
+    c.was_reserved = is_reserved(old_conditions);
     c.is_elastic =
         (gates & KUEUE_CHECK_ELASTIC_JOBS) && str_eqz(annotation(workload, ELASTIC), "true");
     check_pod_sets(&c, &spec_at);
     check_admission(&c, &status_at);
-    conditions_check(e, &conditions_at, json_path(workload, "status", "conditions", NULL));
+    conditions_check(e, &conditions_at, conditions, is_known ? old_conditions : NULL);
     check_reclaimable(&c, &status_at);
     check_pod_set_updates(&c, &status_at);
     if (gates & KUEUE_CHECK_ADMISSION_GATED_BY)

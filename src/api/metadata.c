@@ -541,7 +541,8 @@ static void check_condition(struct field_errors *e, const struct field_path *at,
     struct field_path reason_at = field_child(at, S("reason"));
     struct field_path message_at = field_child(at, S("message"));
     struct str reason = text_of(c, "reason");
-    struct instant time = {0};
+    struct str time = text_of(c, "lastTransitionTime");
+    struct instant t = {0};
 
     if (text_of(c, "type").len == 0)
         field_required(e, &type_at, "%s", "");
@@ -554,7 +555,8 @@ static void check_condition(struct field_errors *e, const struct field_path *at,
     if (json_i64(json_getz(c, "observedGeneration"), 0) < 0)
         field_invalid(e, &seen_at, json_getz(c, "observedGeneration"),
                       "must be greater than or equal to zero");
-    if (time_parse(text_of(c, "lastTransitionTime"), &time, NULL) < 0 || !instant_is_set(time))
+    if (!time_is_canonical(time, false) &&
+        (time_parse(time, &t, NULL) < 0 || !instant_is_set(t)))
         field_required(e, &time_at, "%s", "");
     if (reason.len == 0)
         field_required(e, &reason_at, "%s", "");
@@ -570,16 +572,20 @@ static void check_condition(struct field_errors *e, const struct field_path *at,
 }
 
 void conditions_check(struct field_errors *e, const struct field_path *at,
-                      const struct json *list)
+                      const struct json *list, const struct json *known)
 {
     struct json_set types = {.arena = e->arena};
 
+    if (json_is_shared(list, known))
+        return;
     json_each (i, list) {
         struct field_path item = field_item(at, i);
-        const struct json *type =
-            json_new(e->arena, json_of_str(text_of(json_at(list, i), "type")));
+        const struct json *c = json_at(list, i), *type = json_getz(c, "type");
+        if (!json_is(type, JSON_STRING))
+            type = json_new(e->arena, json_of_z(""));
         if (json_set_put(&types, type))
             field_duplicate(e, &item, type);
-        check_condition(e, &item, json_at(list, i));
+        if (!json_is_shared(c, json_at(known, i)))
+            check_condition(e, &item, c);
     }
 }

@@ -35,9 +35,10 @@ void owner_references_check(struct field_errors *e, const struct field_path *at,
 void managed_fields_check(struct field_errors *e, const struct field_path *at,
                           const struct json *list);
 void field_manager_check(struct field_errors *e, const struct field_path *at, struct str name);
-/* metav1.Condition, as objects of the API carry them. */
+/* metav1.Condition, as objects of the API carry them. What is shared with `known`, which may be
+ * NULL, was judged before. */
 void conditions_check(struct field_errors *e, const struct field_path *at,
-                      const struct json *list);
+                      const struct json *list, const struct json *known);
 
 /* A name from generateName and five random characters; `random` is 32 bits of chance. */
 struct str metadata_generate_name(struct arena *a, struct str generate_name, uint32_t random);

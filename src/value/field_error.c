@@ -118,10 +118,9 @@ void field_not_supported(struct field_errors *e, const struct field_path *p,
 bool field_one_of(struct field_errors *e, const struct field_path *p, const struct json *v,
                   const char *const *words, size_t n)
 {
-    struct json *known = arena_array(e->arena, struct json, n);
-
     if (str_is_one_of(json_str(v), words, n))
         return true;
+    struct json *known = arena_array(e->arena, struct json, n);
     for (size_t i = 0; i < n; i++)
         known[i] = json_of_str(str_from(words[i]));
     field_not_supported(e, p, v, known, n);

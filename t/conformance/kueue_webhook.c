@@ -52,7 +52,7 @@ void kueue_webhook_workload(struct conf *t, const struct json *c)
     const struct json *workload = json_getz(in, "workload");
 
     kueue_check_workload(&e, gates_of(c), workload ? workload : json_getz(in, "after"),
-                         json_getz(in, "before"));
+                         json_getz(in, "before"), true);
     compare(t, c, &e);
 }
 

@@ -525,7 +525,7 @@ static void metadata_case(struct conf *t, const struct json *c)
     } else if (str_eq(op, S("annotations"))) {
         annotations_check(&e, &root, json_getz(c, "annotations"));
     } else if (str_eq(op, S("conditions"))) {
-        conditions_check(&e, &list, json_getz(c, "conditions"));
+        conditions_check(&e, &list, json_getz(c, "conditions"), NULL);
     } else if (str_eq(op, S("patchOptions"))) {
         patch_options(&e, c);
     } else {

@@ -140,8 +140,54 @@ TEST(kueue_check_workload)
         const struct json *old =
             cases[i].old ? json_parse(&a, str_from(cases[i].old), NULL, NULL) : NULL;
         test_case(cases[i].name);
-        kueue_check_workload(&e, KUEUE_CHECK_DEFAULT, workload, old);
+        kueue_check_workload(&e, KUEUE_CHECK_DEFAULT, workload, old, true);
         check_samez(refused_text(&a, &e), cases[i].want);
+    }
+}
+
+/* Nodes that are those of the old Workload passed before: what stands in them alone is not
+ * looked at again, what also depends on something else is. */
+TEST(kueue_check_workload_once)
+{
+    static const char *const wrong =
+        WL("",
+           ",\"minCount\":1,\"template\":{\"spec\":{\"resources\":{\"requests\":{\"cpu\":"
+           "-1}}}}",
+           "\"conditions\":[{\"type\":\"A\"},{\"type\":\"A\"}]");
+    static const char *const sets = "Invalid spec.podSets[0].template.spec.resources.requests"
+                                    "[cpu]",
+                             *const conditions = "Duplicate status.conditions[1]";
+    static const struct {
+        const char *name, *path[3];
+        bool is_known, is_copy;
+        bool has_sets, has_conditions, has_elastic;
+    } cases[] = {
+        {"nothing is new",            {"metadata", "x"},            true,  false, false, false, false},
+        {"but not known to be right", {"metadata", "x"},            false, false, true,  true,  false},
+        {"all is made anew",          {"metadata", "x"},            true,  true,  true,  true,  false},
+        {"more in the status",        {"status", "x"},              true,  false, false, false, false},
+        {"it becomes elastic",
+         {"metadata", "annotations", "kueue.x-k8s.io/elastic-job"},
+         true,                                                             false,
+         false,                                                                          false,
+         true                                                                                        },
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        scoped(arena_fini) struct arena a = arena_sized(4096);
+        struct field_errors e = field_errors_in(&a);
+        const struct json *old = json_parse(&a, str_from(wrong), NULL, NULL);
+        const struct json *now = json_with(&a, old, json_of_z("true"), cases[i].path[0],
+                                           cases[i].path[1], cases[i].path[2], NULL);
+        test_case(cases[i].name);
+        if (cases[i].is_copy)
+            now = json_copy(&a, now);
+        kueue_check_workload(&e, KUEUE_CHECK_DEFAULT, now, old, cases[i].is_known);
+        struct str got = refused_text(&a, &e);
+        check(str_has(got, str_from(sets)) == cases[i].has_sets);
+        check(str_has(got, str_from(conditions)) == cases[i].has_conditions);
+        check((str_has(got, S("Invalid spec.podSets,")) || str_ends(got, S("spec.podSets"))) ==
+              cases[i].has_elastic);
     }
 }
 
