@@ -28,22 +28,30 @@
 #define LABEL_VALUE_MAX 63
 #define MAX_LAYERS 3
 
+/* A Job as far as these rules read it. */
+struct job_parts {
+    const struct json *labels, *annotations, *spec;
+};
+
 struct check {
     struct field_errors *e;
     uint32_t gates;
-    const struct json *job, *old; /* old: NULL on create */
+    const struct job_parts *job, *old; /* old: NULL on create */
+    struct job_parts parts[2];
     struct field_path meta_at, labels_at, annotations_at;
 };
 
-static const struct json *label(const struct json *job, const char *key)
+static struct job_parts parts_of(const struct json *job)
 {
-    return json_get(json_path(job, "metadata", "labels", NULL), str_from(key));
+    const struct json *meta = json_getz(job, "metadata");
+
+    return (struct job_parts){.labels = json_getz(meta, "labels"),
+                              .annotations = json_getz(meta, "annotations"),
+                              .spec = json_getz(job, "spec")};
 }
 
-static struct str annotation(const struct json *job, const char *key)
-{
-    return json_str(json_get(json_path(job, "metadata", "annotations", NULL), str_from(key)));
-}
+#define label(job, key) json_getz((job)->labels, key)
+#define annotation(job, key) json_str(json_getz((job)->annotations, key))
 
 static const struct json *text_value(struct field_errors *e, struct str s)
 {
@@ -72,28 +80,28 @@ static bool read_bool(struct str s, bool *out)
     return false;
 }
 
-static bool is_suspended(const struct json *job)
+static bool is_suspended(const struct job_parts *job)
 {
-    return json_bool(json_path(job, "spec", "suspend", NULL), false) &&
+    return json_bool(json_getz(job->spec, "suspend"), false) &&
            !str_eqz(annotation(job, STOPPING), "true");
 }
 
-static bool is_elastic(const struct check *c, const struct json *job)
+static bool is_elastic(const struct check *c, const struct job_parts *job)
 {
     return (c->gates & KUEUE_CHECK_ELASTIC_JOBS) && str_eqz(annotation(job, ELASTIC), "true");
 }
 
-static int64_t parallelism_of(const struct json *job)
+static int64_t parallelism_of(const struct job_parts *job)
 {
-    return json_i64(json_path(job, "spec", "parallelism", NULL), 1);
+    return json_i64(json_getz(job->spec, "parallelism"), 1);
 }
 
 /* Pods of its one podset. */
-static int64_t pod_count(const struct json *job)
+static int64_t pod_count(const struct job_parts *job)
 {
     int64_t n = parallelism_of(job);
 
-    return MIN(n, json_i64(json_path(job, "spec", "completions", NULL), n));
+    return MIN(n, json_i64(json_getz(job->spec, "completions"), n));
 }
 
 /* ---- what every kind of job has ---- */
@@ -108,7 +116,8 @@ static void check_queue_name(struct check *c)
 }
 
 /* The name of a Workload made by hand, and where it stands. */
-static struct str prebuilt_of(const struct check *c, const struct json *job, bool *is_label)
+static struct str prebuilt_of(const struct check *c, const struct job_parts *job,
+                              bool *is_label)
 {
     struct str name = annotation(job, PREBUILT);
 
@@ -279,7 +288,7 @@ static void check_sync(struct check *c)
     struct field_path spec_at = field_child(NULL, S("spec"));
     struct field_path completions_at = field_child(&spec_at, S("completions"));
     struct str text = annotation(c->job, SYNC);
-    int64_t completions = json_i64(json_path(c->job, "spec", "completions", NULL), 1);
+    int64_t completions = json_i64(json_getz(c->job->spec, "completions"), 1);
     bool is_on;
 
     if (!text.len)
@@ -290,7 +299,7 @@ static void check_sync(struct check *c)
     }
     if (!is_on)
         return;
-    if (!str_eqz(json_str(json_path(c->job, "spec", "completionMode", NULL)), "Indexed"))
+    if (!str_eqz(json_str(json_getz(c->job->spec, "completionMode")), "Indexed"))
         field_invalid(c->e, &at, text_value(c->e, text),
                       "should not be enabled for NonIndexed jobs");
     if (completions != parallelism_of(c->job))
@@ -306,7 +315,7 @@ static void check_scaling_update(struct check *c)
     bool was_sync = false, is_sync = false;
 
     if (annotation(c->old, MIN_PARALLELISM).len &&
-        !json_bool(json_path(c->old, "spec", "suspend", NULL), false) &&
+        !json_bool(json_getz(c->old->spec, "suspend"), false) &&
         parallelism_of(c->old) != parallelism_of(c->job))
         field_forbidden(c->e, &parallelism_at,
                         "cannot change when partial admission is enabled and the job is not "
@@ -324,22 +333,23 @@ static void check_job_topology(struct check *c)
     struct field_path template_at = field_child(&spec_at, S("template"));
     struct field_path at = field_child(&template_at, S("metadata"));
     const struct json *annotations =
-        json_path(c->job, "spec", "template", "metadata", "annotations", NULL);
+        json_path(c->job->spec, "template", "metadata", "annotations", NULL);
 
     if (c->gates & KUEUE_CHECK_TOPOLOGY)
         kueue_check_template(c->e, c->gates, &at, annotations, is_elastic(c, c->job),
                              pod_count(c->job));
 }
 
-static struct check check_of(struct field_errors *e, uint32_t gates, const struct json *job,
-                             const struct json *old)
+/* Parts and paths are in the check itself. */
+static void check_init(struct check *c, struct field_errors *e, uint32_t gates,
+                       const struct json *job, const struct json *old)
 {
-    return (struct check){.e = e, .gates = gates, .job = job, .old = old};
-}
-
-/* The paths point into the check itself. */
-static void set_paths(struct check *c)
-{
+    c->e = e;
+    c->gates = gates;
+    c->parts[0] = parts_of(job);
+    c->parts[1] = parts_of(old);
+    c->job = &c->parts[0];
+    c->old = old ? &c->parts[1] : NULL;
     c->meta_at = field_child(NULL, S("metadata"));
     c->labels_at = field_child(&c->meta_at, S("labels"));
     c->annotations_at = field_child(&c->meta_at, S("annotations"));
@@ -348,9 +358,9 @@ static void set_paths(struct check *c)
 void kueue_check_any_job(struct field_errors *e, uint32_t gates, struct str kind,
                          const struct json *job, const struct json *old, bool has_default_queue)
 {
-    struct check c = check_of(e, gates, job, old);
+    struct check c;
 
-    set_paths(&c);
+    check_init(&c, e, gates, job, old);
     if (old)
         check_common_update(&c, has_default_queue);
     else
@@ -360,11 +370,11 @@ void kueue_check_any_job(struct field_errors *e, uint32_t gates, struct str kind
 void kueue_check_job(struct field_errors *e, uint32_t gates, const struct json *job,
                      const struct json *old, bool has_default_queue)
 {
-    struct check c = check_of(e, gates, job, old);
+    struct check c;
 
-    set_paths(&c);
+    check_init(&c, e, gates, job, old);
     check_common_create(&c, S("Job"));
-    if (!old || !str_eq(annotation(job, MIN_PARALLELISM), annotation(old, MIN_PARALLELISM)))
+    if (!old || !str_eq(annotation(c.job, MIN_PARALLELISM), annotation(c.old, MIN_PARALLELISM)))
         check_min_parallelism(&c);
     check_sync(&c);
     if (old) {
