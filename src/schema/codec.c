@@ -55,17 +55,30 @@ static bool decode_field(struct arena *a, const struct schema *s, const struct j
     }
 }
 
+/* As most fields are. */
+static inline bool decode_string(const struct json *v, void *out)
+{
+    bool is_string = v->type == JSON_STRING;
+
+    *(struct str *)out = is_string ? str_of(v->s, v->len) : (struct str){0};
+    return is_string;
+}
+
 static void decode_fields(struct arena *a, const struct schema *s, const struct json *v,
                           char *out)
 {
     struct presence *has = (struct presence *)(void *)out;
-    uint64_t seen = 0, asked = schema_sets(s)->defaulted;
+    uint64_t seen = 0, asked = schema_sets(s)->has_def;
 
-    json_each_member (m, v) {
+    const struct json_member *m = json_is(v, JSON_OBJECT) ? v->members : NULL;
+    const struct json_member *end = m ? m + v->len : NULL;
+    for (; m < end; m++) {
         const struct schema_field *f = schema_field_of(s, m);
         if (!f || !f->offset || m->value.type == JSON_NULL)
             continue;
-        if (decode_field(a, f->type, &m->value, out + f->offset))
+        if (f->type->type == SCHEMA_STRING
+                ? decode_string(&m->value, out + f->offset)
+                : decode_field(a, f->type, &m->value, out + f->offset))
             seen |= UINT64_C(1) << f->bit;
     }
     has->set = seen;
@@ -76,8 +89,8 @@ static void decode_fields(struct arena *a, const struct schema *s, const struct 
     }
 }
 
-static bool decode_list(struct arena *a, const struct schema *item, const struct json *v,
-                        struct slice *out)
+not_inline static bool decode_list(struct arena *a, const struct schema *item,
+                                   const struct json *v, struct slice *out)
 {
     size_t size = item->size;
     char *at = arena_alloc(a, size_mul(v->len, size), 8);
@@ -93,8 +106,8 @@ static size_t entry_size(const struct schema *value)
     return (MAP_VALUE_AT + value->size + 7) & ~(size_t)7;
 }
 
-static bool decode_map(struct arena *a, const struct schema *value, const struct json *v,
-                       struct slice *out)
+not_inline static bool decode_map(struct arena *a, const struct schema *value,
+                                  const struct json *v, struct slice *out)
 {
     size_t size = entry_size(value);
     char *at = arena_alloc(a, size_mul(v->len, size), 8), *entry = at;
@@ -108,7 +121,8 @@ static bool decode_map(struct arena *a, const struct schema *value, const struct
     return true;
 }
 
-static bool decode_time(const struct schema *s, const struct json *v, struct instant *out)
+not_inline static bool decode_time(const struct schema *s, const struct json *v,
+                                   struct instant *out)
 {
     bool is_micro = s->type == SCHEMA_MICRO_TIME;
 
@@ -116,8 +130,8 @@ static bool decode_time(const struct schema *s, const struct json *v, struct ins
            (is_micro ? time_parse_micro : time_parse)(json_str(v), out, NULL) == 0;
 }
 
-static bool decode_scalar(struct arena *a, const struct schema *s, const struct json *v,
-                          void *out)
+not_inline static bool decode_scalar(struct arena *a, const struct schema *s,
+                                     const struct json *v, void *out)
 {
     switch ((enum schema_type)s->type) {
     case SCHEMA_BOOL:
@@ -133,8 +147,7 @@ static bool decode_scalar(struct arena *a, const struct schema *s, const struct 
         *(double *)out = json_f64(v, 0);
         return v->type == JSON_INT || v->type == JSON_DOUBLE;
     case SCHEMA_STRING:
-        *(struct str *)out = json_str(v);
-        return v->type == JSON_STRING;
+        return decode_string(v, out);
     case SCHEMA_BYTES:
         return v->type == JSON_STRING && base64_decode(a, json_str(v), out);
     case SCHEMA_QUANTITY:

@@ -7,6 +7,8 @@
 
 #define DAY_SECONDS 86400
 #define ERA_DAYS 146097                       /* of 400 years */
+#define SECONDS_LEN 20                        /* bytes of 2006-01-02T15:04:05Z */
+#define MICRO_LEN 27                          /* with six digits of fraction */
 #define GO_ZERO_SECONDS INT64_C(-62135596800) /* 0001-01-01T00:00:00Z */
 
 int64_t time_days(int64_t year, int month, int day)
@@ -64,6 +66,40 @@ struct time_civil time_civil_at(int64_t seconds, int nanosecond)
 }
 
 /* ---- reading ---- */
+
+/* Eight bytes like those, of which a '0' stands for any digit. */
+static inline bool is_like(const char *at, const char *like)
+{
+    uint64_t x, same = 0, room = 0; /* room: 0x80 and more is too much */
+
+    for (int i = 0; i < 8; i++) {
+        same |= (uint64_t)(unsigned char)like[i] << 8 * i;
+        room |= (uint64_t)(like[i] == '0' ? 0x80 - 10 : 0x80 - 1) << 8 * i;
+    }
+    memcpy(&x, at, sizeof(x));
+    x = le64toh(x) ^ same; /* a digit's value, or 0 */
+    return ((x | (x + room)) & UINT64_C(0x8080808080808080)) == 0;
+}
+
+static int two_digits(const char *at)
+{
+    return (at[0] - '0') * 10 + at[1] - '0';
+}
+
+bool time_is_canonical(struct str text, bool is_micro)
+{
+    const char *at = text.at;
+
+    if (text.len != (is_micro ? MICRO_LEN : SECONDS_LEN) || !is_like(at, "0000-00-") ||
+        !is_like(at + 8, "00T00:00") ||
+        (is_micro ? !is_like(at + 12, "0:00:00.") || !is_like(at + 19, ".000000Z")
+                  : !is_like(at + 12, "0:00:00Z")))
+        return false;
+    int month = two_digits(at + 5), day = two_digits(at + 8);
+    return at[0] == '2' && at[1] <= '1' && month >= 1 && month <= 12 && day >= 1 &&
+           day <= (month == 2 ? 28 : 30) && two_digits(at + 11) <= 23 &&
+           two_digits(at + 14) <= 59 && two_digits(at + 17) <= 59;
+}
 
 struct cursor {
     const char *at, *end;
@@ -130,8 +166,29 @@ static struct instant instant_of(int64_t seconds, int ns)
     return (struct instant){v};
 }
 
+/* Of a text that is canonical. */
+static void read_canonical(struct str text, struct time_stamp *out)
+{
+    const char *at = text.at;
+    int year = two_digits(at) * 100 + two_digits(at + 2), ns = 0;
+
+    *out = (struct time_stamp){
+        .seconds = time_days(year, two_digits(at + 5), two_digits(at + 8)) * DAY_SECONDS +
+                   two_digits(at + 11) * 3600 + two_digits(at + 14) * 60 + two_digits(at + 17)};
+    if (text.len == SECONDS_LEN)
+        return;
+    for (int i = 20; i < 26; i++)
+        ns = ns * 10 + (at[i] - '0');
+    out->nanosecond = ns * 1000;
+    out->digits = 6;
+}
+
 bool time_read(struct str text, struct time_stamp *out)
 {
+    if (time_is_canonical(text, text.len != SECONDS_LEN)) {
+        read_canonical(text, out);
+        return true;
+    }
     struct cursor c = {text.at, text.at + text.len};
     struct time_stamp t = {0};
     int year, month, day, hour, minute, second;
@@ -182,40 +239,6 @@ int time_parse_micro(struct str text, struct instant *out, struct err *err)
     return 0;
 }
 
-/* Eight bytes like those, of which a '0' stands for any digit. */
-static inline bool is_like(const char *at, const char *like)
-{
-    uint64_t x, same = 0, room = 0; /* room: 0x80 and more is too much */
-
-    for (int i = 0; i < 8; i++) {
-        same |= (uint64_t)(unsigned char)like[i] << 8 * i;
-        room |= (uint64_t)(like[i] == '0' ? 0x80 - 10 : 0x80 - 1) << 8 * i;
-    }
-    memcpy(&x, at, sizeof(x));
-    x = le64toh(x) ^ same; /* a digit's value, or 0 */
-    return ((x | (x + room)) & UINT64_C(0x8080808080808080)) == 0;
-}
-
-static int two_digits(const char *at)
-{
-    return (at[0] - '0') * 10 + at[1] - '0';
-}
-
-bool time_is_canonical(struct str text, bool is_micro)
-{
-    const char *at = text.at;
-
-    if (text.len != (is_micro ? 27 : 20) || !is_like(at, "0000-00-") ||
-        !is_like(at + 8, "00T00:00") ||
-        (is_micro ? !is_like(at + 12, "0:00:00.") || !is_like(at + 19, ".000000Z")
-                  : !is_like(at + 12, "0:00:00Z")))
-        return false;
-    int month = two_digits(at + 5), day = two_digits(at + 8);
-    return at[0] == '2' && at[1] <= '1' && month >= 1 && month <= 12 && day >= 1 &&
-           day <= (month == 2 ? 28 : 30) && two_digits(at + 11) <= 23 &&
-           two_digits(at + 14) <= 59 && two_digits(at + 17) <= 59;
-}
-
 /* ---- writing ---- */
 
 static void write_digits(char *at, int64_t v, int n)
@@ -224,36 +247,63 @@ static void write_digits(char *at, int64_t v, int n)
         at[--n] = (char)('0' + v % 10);
 }
 
-/* Everything up to the seconds: 19 bytes. */
-static void write_seconds(char *at, const struct time_civil *c)
+static inline void write_two(char *at, uint32_t v)
 {
-    memcpy(at, "0000-00-00T00:00:00", 19);
-    write_digits(at, c->year, 4);
-    write_digits(at + 5, c->month, 2);
-    write_digits(at + 8, c->day, 2);
-    write_digits(at + 11, c->hour, 2);
-    write_digits(at + 14, c->minute, 2);
-    write_digits(at + 17, c->second, 2);
+    at[0] = (char)('0' + v / 10);
+    at[1] = (char)('0' + v % 10);
+}
+
+/* 2006-01-02. Most moments are of the day that was written last. */
+static void write_day(char *at, int64_t days)
+{
+    static _Thread_local struct {
+        int64_t days;
+        char text[10];
+    } last = {0, "1970-01-01"};
+
+    if (days != last.days) {
+        struct time_civil c = time_civil_at(days * DAY_SECONDS, 0);
+        memcpy(last.text, "0000-00-00", 10);
+        write_digits(last.text, c.year, 4);
+        write_two(last.text + 5, (uint32_t)c.month);
+        write_two(last.text + 8, (uint32_t)c.day);
+        last.days = days;
+    }
+    memcpy(at, last.text, 10);
+}
+
+/* Everything up to the seconds, 19 bytes; the nanoseconds that are left. */
+static uint32_t write_seconds(char *at, struct instant t)
+{
+    int64_t seconds = floor_div(t.ns, SECOND_NS), days = floor_div(seconds, DAY_SECONDS);
+    uint32_t of_day = (uint32_t)(seconds - days * DAY_SECONDS);
+
+    write_day(at, days);
+    at[10] = 'T';
+    write_two(at + 11, of_day / 3600);
+    at[13] = ':';
+    write_two(at + 14, of_day / 60 % 60);
+    at[16] = ':';
+    write_two(at + 17, of_day % 60);
+    return (uint32_t)(t.ns - seconds * SECOND_NS);
 }
 
 void time_write(struct buf *out, struct instant t)
 {
-    struct time_civil c = time_civil(t);
-    char text[20];
+    char text[SECONDS_LEN];
 
-    write_seconds(text, &c);
+    write_seconds(text, t);
     text[19] = 'Z';
     buf_add(out, str_of(text, sizeof(text)));
 }
 
 void time_write_micro(struct buf *out, struct instant t)
 {
-    struct time_civil c = time_civil(t);
-    char text[27];
+    char text[MICRO_LEN];
+    uint32_t ns = write_seconds(text, t);
 
-    write_seconds(text, &c);
     text[19] = '.';
-    write_digits(text + 20, c.nanosecond / 1000, 6);
+    write_digits(text + 20, ns / 1000, 6);
     text[26] = 'Z';
     buf_add(out, str_of(text, sizeof(text)));
 }

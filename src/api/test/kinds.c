@@ -13,6 +13,8 @@ static void walk_sets(const struct schema *s)
 {
     const uint16_t needed = FIELD_REQUIRED | FIELD_NEEDED | FIELD_EXPECTED | FIELD_ALWAYS;
 
+    size_t n_defs = 0;
+
     check(s->n_fields <= SCHEMA_SET_FIELDS);
     for (size_t i = 0; i < s->n_fields; i++) {
         const struct schema_field *f = &s->fields[i];
@@ -24,7 +26,10 @@ static void walk_sets(const struct schema *s)
         check((s->index->ruled >> i & 1) || f->type->no_rules);
         check((s->index->ruled >> i & 1) || !(f->flags & (FIELD_FIXED | FIELD_FIXED_ONCE_SET)));
         check(!has_defaults || (s->index->defaulted >> i & 1));
+        check_int(s->index->has_def >> i & 1, f->type->def != NULL);
+        n_defs += f->type->def != NULL;
     }
+    check(!s->index || s->index->n_defs == n_defs);
 }
 
 /* Names are found, bits are the fields' places, offsets rise, everybody has a comment. */
