@@ -13,6 +13,9 @@
 
 #include "io/io.h"
 
+/* So long the loop may stand still for a commit that comes alone. */
+#define COMMIT_QUICK ((struct span){500000})
+
 struct sqlite_store {
     struct store store;
     struct object_home home;
@@ -126,7 +129,7 @@ static int make_tables(sqlite3 *db, struct err *err)
     struct str sql = str_printf(
         &a,
         "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-1024;"
-        "PRAGMA wal_autocheckpoint=%d; PRAGMA journal_size_limit=16777216; PRAGMA "
+        "PRAGMA journal_size_limit=16777216; PRAGMA "
         "temp_store=MEMORY; BEGIN IMMEDIATE;"
         "CREATE TABLE IF NOT EXISTS meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
         "CREATE TABLE IF NOT EXISTS kind(id INTEGER PRIMARY KEY, name TEXT NOT NULL);"
@@ -136,7 +139,7 @@ static int make_tables(sqlite3 *db, struct err *err)
         "CREATE TABLE IF NOT EXISTS body(id INTEGER PRIMARY KEY, value BLOB NOT NULL);"
         "INSERT OR IGNORE INTO meta VALUES('revision', 0);"
         "PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT;",
-        STORE_LOG_PAGES, STORE_APPLICATION, STORE_FORMAT);
+        STORE_APPLICATION, STORE_FORMAT);
 
     return sqlite_exec(db, str_z(&a, sql), "cannot prepare the store", err);
 }
@@ -198,6 +201,8 @@ static bool value_has_room(struct object_home *h, size_t n)
 
 /* ---- writing ---- */
 
+static void written(void *ctx);
+
 static void send_batch(void *ctx)
 {
     struct sqlite_store *q = ctx;
@@ -206,7 +211,9 @@ static void send_batch(void *ctx)
     q->is_sending = false;
     q->batch = NULL;
     q->batch_end = &q->batch;
-    if (first)
+    if (first && writer_commit(q->writer, first))
+        io_later(q->store.io, written, q);
+    else if (first)
         writer_send(q->writer, first);
 }
 
@@ -391,6 +398,7 @@ static void sqlite_free(struct store *s)
     sqlite3_close(q->reader); /* first: it may not write, and the last to close tidies up */
     if (q->writer) {
         send_batch(q);
+        io_later_cancel(s->io, written, q);
         writer_free(q->writer);
     }
     store_fini(s);
@@ -412,7 +420,7 @@ static int open_all(struct sqlite_store *q, const char *dir, store_kind_fn *find
         sqlite3_close(db);
         return -1;
     }
-    q->writer = writer_new(q->store.io, db, written, q, err);
+    q->writer = writer_new(q->store.io, db, COMMIT_QUICK, written, q, err);
     if (!q->writer)
         return -1;
     q->reader = sqlite_open(dir, SQLITE_OPEN_READONLY, err);

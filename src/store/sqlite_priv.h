@@ -52,9 +52,13 @@ struct write {
     uint32_t epoch;
 };
 
-/* done(ctx) is called on the loop when there is something in writer_take(). */
-struct writer *writer_new(struct io *io, sqlite3 *db, void (*done)(void *ctx), void *ctx,
-                          struct err *err);
+/* done(ctx) is called on the loop when there is something in writer_take(). A commit of a few
+ * rows that takes less than `quick` may be the loop's. */
+struct writer *writer_new(struct io *io, sqlite3 *db, struct span quick,
+                          void (*done)(void *ctx), void *ctx, struct err *err);
+/* Commits here and now, where the thread rests, the rows are few, and the last commits were
+ * quick; then writer_take() has them. False: nothing was done, writer_send() them. */
+bool writer_commit(struct writer *w, struct write *first);
 void writer_send(struct writer *w, struct write *first);
 /* What was committed since the last call, in order; what failed, with err set: then every write
  * of that epoch that comes after fails too. */

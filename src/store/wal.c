@@ -4,7 +4,7 @@
  *
  * A commit that makes the file longer waits for the file system's own log too; one that writes
  * over what is there waits for its bytes only. The log begins anew before it is longer than
- * its room (wal_autocheckpoint), so that room is made once. SQLite reads the log up to the
+ * its room (STORE_LOG_PAGES), so that room is made once. SQLite reads the log up to the
  * first frame whose sum is wrong: zeros are behind the end for it.
  */
 #include "store/sqlite_priv.h"

@@ -3,6 +3,10 @@
  *     loop → [queue in] → BEGIN, rows, COMMIT (one fsync for all that was waiting) → [queue
  * out]
  *
+ * A few rows that come while it rests are committed by the loop itself, where commits are known
+ * to be quick: two threads that wake each other cost as much as such a commit. The thread does
+ * not touch the file meanwhile (is_lent), and the loop not while the thread works (is_busy).
+ *
  * It never looks at an object's counters: paths and values were borrowed on the loop's side and
  * stay still until the write is answered. This file has the room's only lock.
  */
@@ -14,6 +18,10 @@
 
 /* Nothing came for so long: time for what no write should wait for. */
 #define REST span_ms(20)
+/* What the loop commits itself: as many rows and bytes at most, after as many quick commits. */
+#define HERE_ROWS 4
+#define HERE_BYTES ((size_t)64 << 10)
+#define HERE_AFTER 16
 
 struct fifo {
     struct write *first, **end;
@@ -25,15 +33,18 @@ struct writer {
     pthread_cond_t more;
     struct fifo in, out, failed; /* under the lock */
     struct err err;              /* of failed */
-    bool is_ending;
-    /* the thread's own */
+    bool is_ending, is_busy, is_lent;
+    /* of whoever has the file: the thread where it is busy, else the loop */
     sqlite3 *db;
+    struct span quick; /* a commit of a few rows that takes less */
+    uint32_t n_quick;  /* of those, since a slower one */
+    int log_pages;     /* in the log, after the last commit */
     sqlite3_stmt *begin, *commit, *rollback, *put_head, *put_body, *del_head, *del_body,
         *put_kind, *put_revision;
     bool has_failed; /* in this epoch */
     uint32_t failed_epoch;
     struct err why;
-    bool wants_room; /* in the log's file */
+    bool wants_room; /* in the log's file; the thread's own */
     struct io_wake *wake;
 };
 
@@ -112,9 +123,33 @@ static int write_revision(struct writer *w, const struct write *last, struct err
     return run(w, w->put_revision, err);
 }
 
+static bool is_small(const struct write *first)
+{
+    size_t n = 0, bytes = 0;
+
+    for (; first && n <= HERE_ROWS; first = first->next, n++)
+        bytes += first->value.len;
+    return n <= HERE_ROWS && bytes <= HERE_BYTES;
+}
+
+static int64_t clock_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * SECOND_NS + t.tv_nsec;
+}
+
+static int log_grew(void *ctx, sqlite3 *db unused, const char *name unused, int pages)
+{
+    ((struct writer *)ctx)->log_pages = pages;
+    return SQLITE_OK;
+}
+
 static int commit_batch(struct writer *w, struct write *first, struct err *err)
 {
     struct write *last = first;
+    int64_t began = clock_ns();
 
     if (run(w, w->begin, err) < 0)
         return -1;
@@ -126,6 +161,10 @@ static int commit_batch(struct writer *w, struct write *first, struct err *err)
     if (write_revision(w, last, err) < 0 || run(w, w->commit, err) < 0)
         goto undo;
     last->ends_commit = true;
+    if (clock_ns() - began < w->quick.ns)
+        w->n_quick++;
+    else if (is_small(first))
+        w->n_quick = 0;
     return 0;
 undo:
     if (!sqlite3_get_autocommit(w->db))
@@ -142,10 +181,8 @@ static bool await_more(struct writer *w)
     int rc = 0;
 
     if (w->wants_room) {
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        int64_t ns = until.tv_nsec + REST.ns;
-        until.tv_sec += ns / SECOND_NS;
-        until.tv_nsec = ns % SECOND_NS;
+        int64_t ns = clock_ns() + REST.ns;
+        until = (struct timespec){ns / SECOND_NS, ns % SECOND_NS};
     }
     while (!w->in.first && !w->is_ending && rc == 0) {
         if (w->wants_room)
@@ -153,7 +190,7 @@ static bool await_more(struct writer *w)
         else
             rc = pthread_cond_wait(&w->more, &w->lock);
     }
-    return w->in.first || w->is_ending;
+    return w->in.first || w->is_ending || w->is_lent;
 }
 
 /* Takes up to STORE_MAX_BATCH writes off the queue; none where it rests or is to end. */
@@ -164,6 +201,7 @@ static struct write *next_batch(struct writer *w, bool *is_ending)
 
     fifo_init(&batch);
     pthread_mutex_lock(&w->lock);
+    w->is_busy = false;
     bool rests = !await_more(w);
     while (w->in.first && n < STORE_MAX_BATCH) {
         struct write *row = w->in.first;
@@ -174,6 +212,7 @@ static struct write *next_batch(struct writer *w, bool *is_ending)
         n++;
     }
     *is_ending = w->is_ending && !batch.first;
+    w->is_busy = batch.first || rests;
     pthread_mutex_unlock(&w->lock);
     if (rests)
         w->wants_room = wal_make_room(w->db);
@@ -191,7 +230,6 @@ static void answer(struct writer *w, struct write *rows, bool is_good)
     if (!is_good)
         w->err = w->why;
     pthread_mutex_unlock(&w->lock);
-    io_wake_send(w->wake);
 }
 
 /* A batch never mixes epochs: the loop opens a new one only when the old one was answered, and
@@ -215,13 +253,30 @@ static void handle(struct writer *w, struct write *first)
     }
 }
 
+/* Into the file, so that the log may begin anew. What was committed has been answered. */
+static void copy_log(struct writer *w)
+{
+    int all = 0, copied = -1;
+
+    sqlite3_wal_checkpoint_v2(w->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &all, &copied);
+    if (copied == all)
+        w->log_pages = 0;
+}
+
 static void *thread(void *ctx)
 {
     struct writer *w = ctx;
     bool is_ending = false;
 
-    while (!is_ending)
-        handle(w, next_batch(w, &is_ending));
+    while (!is_ending) {
+        struct write *first = next_batch(w, &is_ending);
+        if (!first)
+            continue;
+        handle(w, first);
+        io_wake_send(w->wake);
+        if (w->log_pages >= STORE_LOG_PAGES)
+            copy_log(w);
+    }
     return NULL;
 }
 
@@ -237,6 +292,24 @@ void writer_send(struct writer *w, struct write *first)
     }
     pthread_mutex_unlock(&w->lock);
     pthread_cond_signal(&w->more); /* it wakes to a lock that is free */
+}
+
+bool writer_commit(struct writer *w, struct write *first)
+{
+    if (!is_small(first))
+        return false;
+    pthread_mutex_lock(&w->lock);
+    w->is_lent = !w->is_busy && !w->in.first && w->n_quick >= HERE_AFTER &&
+                 w->log_pages < STORE_LOG_PAGES;
+    bool is_lent = w->is_lent;
+    pthread_mutex_unlock(&w->lock);
+    if (!is_lent)
+        return false;
+    handle(w, first);
+    pthread_mutex_lock(&w->lock);
+    w->is_lent = false;
+    pthread_mutex_unlock(&w->lock);
+    return true;
 }
 
 struct write *writer_take(struct writer *w, struct write **failed, struct err *err)
@@ -293,13 +366,15 @@ static void writer_close(struct writer *w)
     free(w);
 }
 
-struct writer *writer_new(struct io *io, sqlite3 *db, void (*done)(void *ctx), void *ctx,
-                          struct err *err)
+struct writer *writer_new(struct io *io, sqlite3 *db, struct span quick,
+                          void (*done)(void *ctx), void *ctx, struct err *err)
 {
     struct writer *w = mem_zero(1, sizeof(*w));
     pthread_condattr_t attr;
 
     w->db = db;
+    w->quick = quick;
+    sqlite3_wal_hook(db, log_grew, w);
     fifo_init(&w->in);
     fifo_init(&w->out);
     fifo_init(&w->failed);
