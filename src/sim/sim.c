@@ -1,6 +1,4 @@
 /* sim.c - a whole Berth on simulated io */
-#include <openssl/evp.h> /* first: its macros use words that base/ gives a meaning */
-
 #include "sim/sim.h"
 
 #include "api/find.h"
@@ -11,6 +9,7 @@
 #include "node/hollow.h"
 #include "object/object.h"
 #include "server/server.h"
+#include "sim/digest.h"
 #include "json/json.h"
 
 #define STEP span_s(1)   /* at most, while waiting for an answer */
@@ -23,7 +22,7 @@ struct sim {
     struct control *control;
     struct controllers *controllers;
     struct hollow *hollow;
-    EVP_MD_CTX *digest; /* SHA-256 */
+    struct digest *digest;
     uint64_t n_events;
     bool is_answered;
     struct err err;
@@ -35,8 +34,8 @@ static void add_text(struct sim *s, struct str text)
 {
     uint64_t len = text.len; /* so that texts cannot run into each other */
 
-    EVP_DigestUpdate(s->digest, &len, sizeof(len));
-    EVP_DigestUpdate(s->digest, text.at, text.len);
+    digest_add(s->digest, &len, sizeof(len));
+    digest_add(s->digest, text.at, text.len);
 }
 
 static void tap(void *ctx, const char *verb, uint64_t revision, struct str kind,
@@ -47,23 +46,14 @@ static void tap(void *ctx, const char *verb, uint64_t revision, struct str kind,
     s->n_events++;
     add_text(s, kind);
     add_text(s, path);
-    EVP_DigestUpdate(s->digest, &revision, sizeof(revision));
+    digest_add(s->digest, &revision, sizeof(revision));
     add_text(s, str_from(verb));
     add_text(s, bytes);
 }
 
 struct str sim_digest(const struct sim *s, struct arena *a)
 {
-    EVP_MD_CTX *copy = EVP_MD_CTX_new();
-    unsigned char sum[32];
-    struct buf b = buf_in(a, sizeof(sum) * 2 + 1);
-
-    if (!copy || !EVP_MD_CTX_copy_ex(copy, s->digest) || !EVP_DigestFinal_ex(copy, sum, NULL))
-        die("no digest can be made");
-    EVP_MD_CTX_free(copy);
-    for (size_t i = 0; i < sizeof(sum); i++)
-        buf_printf(&b, "%02x", sum[i]);
-    return buf_str(&b);
+    return digest_text(s->digest, a);
 }
 
 uint64_t sim_events(const struct sim *s)
@@ -176,9 +166,7 @@ struct sim *sim_new(const struct sim_config *config, struct err *err)
     struct instant at =
         instant_is_set(config->start) ? config->start : (struct instant){SIM_START_NS};
 
-    s->digest = EVP_MD_CTX_new();
-    if (!s->digest || !EVP_DigestInit_ex(s->digest, EVP_sha256(), NULL))
-        die("no digest can be made");
+    s->digest = digest_new();
     s->io = io_sim_new(config->seed, at);
     s->server = server_new(s->io, &(struct server_config){.commit = config->commit});
     server_tap(s->server, tap, s);
@@ -200,7 +188,7 @@ void sim_free(struct sim *s)
     client_free(s->client);
     server_free(s->server);
     io_free(s->io);
-    EVP_MD_CTX_free(s->digest);
+    digest_free(s->digest);
     free(s);
 }
 
