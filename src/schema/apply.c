@@ -275,15 +275,21 @@ static void read_managed(struct work *k, const struct json *live, const struct j
         k->managed = (struct managed){0}, k->managers = (struct managers){0};
 }
 
-/* A list that lies in the store is known to be good, and the schemas of built-in kinds stay
- * what they were when it was written: then only those entries are read that the write is about.
- * Not where it might be capped, which merges sets. */
+/* Were the sets of a stored list recorded under the schemas of now? Those of built-in kinds
+ * change with the program alone. */
+static bool is_fitting(const struct work *k)
+{
+    return k->w->is_known && k->w->kind->id >= 0;
+}
+
+/* Only those entries are read that the write is about, where the stored list is known to be
+ * good. Not where it might be capped, which merges sets. */
 static bool may_stay_unread(const struct work *k, const struct json *live,
                             const struct json *next)
 {
     const struct json *list = managed_of(live);
 
-    return k->w->kind->id >= 0 && json_len(list) && json_len(list) < APPLY_MAX_UPDATERS &&
+    return is_fitting(k) && json_len(list) && json_len(list) < APPLY_MAX_UPDATERS &&
            (k->w->subresource.len || json_is_shared(list, managed_of(next)));
 }
 
@@ -449,7 +455,10 @@ static const struct json *merge(struct work *k, struct str id, const struct json
     static const struct json empty = {.type = JSON_OBJECT};
     struct conflicts conflicts = {0};
     struct err why = {0};
-    const struct json *next = managers_apply(k->a, &w, config, &k->managers, &conflicts, &why);
+    const struct json *next;
+
+    w.fits = is_fitting(k);
+    next = managers_apply(k->a, &w, config, &k->managers, &conflicts, &why);
 
     if (next)
         return json_has(next) ? next : &empty;

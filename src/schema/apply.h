@@ -32,7 +32,8 @@ struct apply_write {
     struct str subresource;                /* "" for the object itself */
     struct fieldset reset;                 /* what nobody owns at this endpoint */
     struct instant now;
-    bool force; /* apply only */
+    bool force;    /* apply only */
+    bool is_known; /* live was stored by these functions under these very tables */
 };
 
 /* What the endpoint ignores for ownership: status at the object itself, spec at its status, …

@@ -344,7 +344,8 @@ const struct json *managers_apply(struct arena *a, const struct managers_write *
     struct typed_changes own;
     struct fieldset set;
 
-    reconcile(&w);
+    if (!write->fits)
+        reconcile(&w);
     next.v = typed_merge(a, s, write->live, config, err);
     if (!next.v || typed_set(a, s, config, &set, err) < 0)
         return NULL;

@@ -34,6 +34,7 @@ static struct apply_write write_of(struct request *r, const struct apply_version
                                 .subresource = r->subresource,
                                 .reset = apply_reset(r->arena, r->kind, r->subresource),
                                 .now = io_now(r->server->io),
+                                .is_known = is_by_these_rules(r),
                                 .force = r->options.force};
 }
 

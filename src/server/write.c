@@ -517,10 +517,7 @@ static void give_back(struct arena *scratch, struct arena_mark mark)
     scratch->next_size = SERVER_SCRATCH;
 }
 
-/* What is shared with an object needs no second look where the rules that let it pass are those
- * of now. They change with the program, so what an earlier one stored is looked at whole when
- * it is first written. */
-static bool is_by_these_rules(const struct request *r)
+bool is_by_these_rules(const struct request *r)
 {
     return r->current && object_revision(r->current) > r->server->first_revision;
 }

@@ -27,6 +27,10 @@ struct write {
 void write_tree(struct request *r, const struct json *body, const struct json *old);
 /* The object of a tree of the request's kind, as it will be stored. */
 struct object *object_at_rest(struct request *r, const struct json *tree);
+/* Did this program let r->current pass? What is shared with it then needs no second look. Rules
+ * change with the program, so what an earlier one stored is looked at whole when it is first
+ * written. */
+bool is_by_these_rules(const struct request *r);
 /* Another writer was first: starts the verb again, where the request allows that. */
 bool write_again(struct request *r);
 int fail_put(struct request *r, const struct err *err);
