@@ -51,17 +51,22 @@ static const struct json *each_item(struct arena *a, const struct json *v, struc
                                     item_fn *fn)
 {
     const struct json *items = json_get(v, list);
-    struct json_arr out = arr_in(a);
-    bool has_changed = false;
+    struct json *out = NULL;
 
     json_each (i, items) {
-        const struct json *was = json_at(items, i), *now = was;
-        if (was->type == JSON_OBJECT)
-            now = fn(a, was);
-        has_changed |= now != was;
-        arr_add(&out, *now);
+        const struct json *was = &items->items[i];
+        const struct json *now = was->type == JSON_OBJECT ? fn(a, was) : was;
+        if (now == was)
+            continue;
+        if (!out) {
+            out = arena_raw(a, items->len * sizeof(*out), _Alignof(struct json));
+            memcpy(out, items->items, items->len * sizeof(*out));
+        }
+        out[i] = *now;
     }
-    return has_changed ? with(a, v, list, arr_done(&out)) : v;
+    if (!out)
+        return v;
+    return with(a, v, list, (struct json){.type = JSON_ARRAY, .len = items->len, .items = out});
 }
 
 /* `to` with the members of `from` that it lacks. */
@@ -117,14 +122,24 @@ const struct json *pod_spec_defaults(struct arena *a, const struct json *v)
     const struct json *name = json_getz(v, "serviceAccountName");
     const struct json *old = json_getz(v, "serviceAccount");
 
+    bool is_one = is_given(name) && json_eq(name, old);
+
     if (!is_given(name))
         name = old;
-    if (!is_given(name))
+    if (is_one || !is_given(name))
         return v;
     struct json_obj out = obj_from(a, v);
     obj_setz(&out, "serviceAccountName", *name);
     obj_setz(&out, "serviceAccount", *name);
     return json_new(a, obj_done(&out));
+}
+
+static bool lacks_any(const struct json *to, const struct json *from)
+{
+    json_each_member (m, from)
+        if (!json_get(to, m->name))
+            return true;
+    return false;
 }
 
 /* What is limited and not asked for is asked for as limited. */
@@ -133,7 +148,7 @@ static const struct json *requests_from_limits(struct arena *a, const struct jso
     const struct json *resources = json_getz(container, "resources");
     const struct json *limits = json_getz(resources, "limits");
 
-    if (!is_given(limits))
+    if (!is_given(limits) || !lacks_any(json_getz(resources, "requests"), limits))
         return container;
     struct json requests = fill(a, json_getz(resources, "requests"), limits);
     return withz(a, container, "resources", *withz(a, resources, "requests", requests));
@@ -178,10 +193,10 @@ static const struct json *pod_requests(struct arena *a, const struct json *spec)
     const struct json *resources = json_getz(spec, "resources");
     const struct json *limits = json_getz(resources, "limits");
     const struct json *requests = json_getz(resources, "requests");
-    struct json_obj out = obj_from(a, requests);
 
-    if (!is_given(limits))
+    if (!is_given(limits) || !lacks_any(requests, limits))
         return spec;
+    struct json_obj out = obj_from(a, requests);
     json_each_member (m, limits) {
         struct quantity sum;
         if (json_get(requests, m->name))
@@ -197,7 +212,7 @@ static const struct json *pod_requests(struct arena *a, const struct json *spec)
 /* What a pod gets and a template of pods does not. */
 const struct json *pod_defaults(struct arena *a, const struct json *v)
 {
-    const struct json *spec = json_getz(v, "spec");
+    const struct json *was = json_getz(v, "spec"), *spec = was;
 
     if (!json_is(spec, JSON_OBJECT))
         return v;
@@ -210,16 +225,18 @@ const struct json *pod_defaults(struct arena *a, const struct json *v)
     }
     if (!json_has(json_getz(spec, "enableServiceLinks")))
         spec = withz(a, spec, "enableServiceLinks", json_of_bool(true));
-    return withz(a, v, "spec", *spec);
+    return spec == was ? v : withz(a, v, "spec", *spec);
 }
 
 /* ---- the other kinds of v1 ---- */
 
 const struct json *namespace_defaults(struct arena *a, const struct json *v)
 {
-    const struct json *name = json_path(v, "metadata", "name", NULL);
+    const struct json *meta = json_getz(v, "metadata"), *name = json_getz(meta, "name");
+    const struct json *label =
+        json_getz(json_getz(meta, "labels"), "kubernetes.io/metadata.name");
 
-    if (!is_given(name))
+    if (!is_given(name) || json_eq(name, label))
         return v;
     return json_with(a, v, *name, "metadata", "labels", "kubernetes.io/metadata.name", NULL);
 }
@@ -328,7 +345,7 @@ const struct json *device_request_defaults(struct arena *a, const struct json *v
 /* Names that follow from the kind's. */
 const struct json *crd_defaults(struct arena *a, const struct json *v)
 {
-    const struct json *names = json_path(v, "spec", "names", NULL);
+    const struct json *was = json_path(v, "spec", "names", NULL), *names = was;
     struct str kind = json_str(json_getz(names, "kind"));
 
     if (!kind.len)
@@ -338,5 +355,5 @@ const struct json *crd_defaults(struct arena *a, const struct json *v)
     if (!has(names, S("listKind")))
         names =
             withz(a, names, "listKind", json_of_str(str_printf(a, "%.*sList", STR_ARG(kind))));
-    return json_with(a, v, *names, "spec", "names", NULL);
+    return names == was ? v : json_with(a, v, *names, "spec", "names", NULL);
 }

@@ -57,7 +57,7 @@ static inline const struct json *fill_given(struct walk *w, const struct schema 
 
     if (f->gate && !f->gate->on)
         return v;
-    if (def && is_absent(w, f, v)) {
+    if (def && is_absent(w, f, v) && !json_eq(def, v)) {
         v = def;
         w->n_added++;
     }

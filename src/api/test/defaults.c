@@ -111,3 +111,39 @@ TEST(defaults)
             check_samez(got, cases[i].lacks);
     }
 }
+
+/* What has its defaults is left as it is, node by node: a writer then shares it with the object
+ * that is stored, and it is not looked at again. */
+TEST(defaults_once)
+{
+    static const struct {
+        const char *name, *api_version, *kind, *given;
+    } cases[] = {
+        {"a pod with limits", "v1",                      "Pod",
+         "{\"spec\":{\"serviceAccountName\":\"a\",\"containers\":[{\"name\":\"c\",\"image\":"
+         "\"i\","
+         "\"resources\":{\"limits\":{\"cpu\":\"1\"}}}],\"resources\":{\"limits\":{\"cpu\":"
+         "\"2\"}}}}"                                                                                                  },
+        {"a pod of the host", "v1",                      "Pod",
+         "{\"spec\":{\"serviceAccount\":\"a\",\"hostNetwork\":true,\"containers\":[{\"name\":"
+         "\"c\",\"image\":\"i:1\",\"ports\":[{\"containerPort\":80}]}]}}"                                             },
+        {"a Job",             "batch/v1",                "Job",
+         "{\"spec\":{\"template\":{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{"
+         "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}],\"volumes\":[{\"name\":\"v\"}]}}}"
+         "}"                                                                                                          },
+        {"a namespace",       "v1",                      "Namespace",                "{\"metadata\":{\"name\":\"n\"}}"},
+        {"a definition",      "apiextensions.k8s.io/v1", "CustomResourceDefinition",
+         "{\"spec\":{\"names\":{\"kind\":\"A\",\"plural\":\"as\"}}}"                                                  },
+        {"a zero by default", "autoscaling/v1",          "Scale",                    "{\"spec\":{\"replicas\":0}}"    },
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        scoped(arena_fini) struct arena a = arena_sized(16 << 10);
+        const struct kind *k = kind_of(str_from(cases[i].api_version), str_from(cases[i].kind));
+        const struct json *v = json_parse(&a, str_from(cases[i].given), NULL, NULL);
+        struct err err = {0};
+        test_case(cases[i].name);
+        v = kind_default(&a, k, kind_conform(&a, k, v, NULL, NULL, &err), NULL);
+        check(kind_default(&a, k, v, NULL) == v);
+    }
+}
