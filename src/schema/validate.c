@@ -345,9 +345,31 @@ static struct json key_of(struct check *c, const struct schema *s, const struct 
     return obj_done(&key);
 }
 
+#define FEW_ITEMS 8 /* which are compared with each other */
+
+/* Are they few, known by one text, and is it another each time? */
+static bool are_few_that_differ(const struct schema *s, const struct json *v)
+{
+    const struct json *keys[FEW_ITEMS];
+
+    if (v->len > FEW_ITEMS || (s->list_type != LIST_SET && s->n_keys != 1))
+        return false;
+    for (uint32_t i = 0; i < v->len; i++) {
+        keys[i] = s->list_type == LIST_SET ? &v->items[i] : json_get(&v->items[i], s->keys[0]);
+        if (!json_is(keys[i], JSON_STRING))
+            return false;
+        for (uint32_t j = 0; j < i; j++)
+            if (keys[j]->len == keys[i]->len && bytes_eq(keys[j]->s, keys[i]->s, keys[i]->len))
+                return false;
+    }
+    return true;
+}
+
 not_inline static void check_unique(struct check *c, const struct schema *s,
                                     const struct field_path *p, const struct json *v)
 {
+    if (are_few_that_differ(s, v))
+        return;
     scoped(arena_fini) struct arena a = arena_sized(4096);
     MAP(bool) seen = {0};
 
@@ -405,6 +427,12 @@ static const struct json *old_item(struct old_items *o, size_t i, const struct j
     if (!json_len(o->old) || o->s->list_type != LIST_MAP ||
         (same && has_key_of(o->s, same, item)))
         return same;
+    if (json_len(o->old) <= FEW_ITEMS) {
+        json_each (k, o->old)
+            if (has_key_of(o->s, json_at(o->old, k), item))
+                return json_at(o->old, k);
+        return NULL;
+    }
     if (!o->is_made)
         json_each (k, o->old) {
             const struct json **first =
