@@ -18,10 +18,15 @@
 
 /* Nothing came for so long: time for what no write should wait for. */
 #define REST span_ms(20)
-/* What the loop commits itself: as many rows and bytes at most, after as many quick commits. */
+/* What the loop commits itself: as many rows and bytes at most, after as many quick commits.
+ * One that is not quick, as the first after a rest may be, costs the credit of a few; one that
+ * stalls costs all. */
 #define HERE_ROWS 4
 #define HERE_BYTES ((size_t)64 << 10)
 #define HERE_AFTER 16
+#define HERE_MOST 32
+#define HERE_SLOW 8
+#define HERE_STALL 4 /* times as long as a quick one */
 
 struct fifo {
     struct write *first, **end;
@@ -37,7 +42,7 @@ struct writer {
     /* of whoever has the file: the thread where it is busy, else the loop */
     sqlite3 *db;
     struct span quick; /* a commit of a few rows that takes less */
-    uint32_t n_quick;  /* of those, since a slower one */
+    int credit;        /* of those */
     int log_pages;     /* in the log, after the last commit */
     sqlite3_stmt *begin, *commit, *rollback, *put_head, *put_body, *del_head, *del_body,
         *put_kind, *put_revision;
@@ -140,6 +145,15 @@ static int64_t clock_ns(void)
     return t.tv_sec * SECOND_NS + t.tv_nsec;
 }
 
+/* How long did it take? */
+static void learn(struct writer *w, const struct write *first, int64_t ns)
+{
+    if (ns < w->quick.ns)
+        w->credit = MIN(w->credit + 1, HERE_MOST);
+    else if (is_small(first))
+        w->credit -= ns < HERE_STALL * w->quick.ns ? MIN(w->credit, HERE_SLOW) : w->credit;
+}
+
 static int log_grew(void *ctx, sqlite3 *db unused, const char *name unused, int pages)
 {
     ((struct writer *)ctx)->log_pages = pages;
@@ -161,10 +175,7 @@ static int commit_batch(struct writer *w, struct write *first, struct err *err)
     if (write_revision(w, last, err) < 0 || run(w, w->commit, err) < 0)
         goto undo;
     last->ends_commit = true;
-    if (clock_ns() - began < w->quick.ns)
-        w->n_quick++;
-    else if (is_small(first))
-        w->n_quick = 0;
+    learn(w, first, clock_ns() - began);
     return 0;
 undo:
     if (!sqlite3_get_autocommit(w->db))
@@ -299,7 +310,7 @@ bool writer_commit(struct writer *w, struct write *first)
     if (!is_small(first))
         return false;
     pthread_mutex_lock(&w->lock);
-    w->is_lent = !w->is_busy && !w->in.first && w->n_quick >= HERE_AFTER &&
+    w->is_lent = !w->is_busy && !w->in.first && w->credit >= HERE_AFTER &&
                  w->log_pages < STORE_LOG_PAGES;
     bool is_lent = w->is_lent;
     pthread_mutex_unlock(&w->lock);
