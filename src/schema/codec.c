@@ -221,12 +221,14 @@ static struct json encode_map(struct arena *a, const struct schema *value,
 {
     size_t size = entry_size(value);
     const char *entry = l->at;
-    struct json_obj out = obj_in(a);
+    struct json_member *members =
+        arena_raw(a, size_mul(l->len, sizeof(*members)), _Alignof(struct json_member));
 
-    for (size_t i = 0; i < l->len; i++, entry += size)
-        obj_add(&out, *(const struct str *)(const void *)entry,
-                encode_element(a, value, entry + MAP_VALUE_AT));
-    return obj_done(&out);
+    for (size_t i = 0; i < l->len; i++, entry += size) {
+        memcpy(&members[i].name, entry, sizeof(struct str));
+        members[i].value = encode_element(a, value, entry + MAP_VALUE_AT);
+    }
+    return (struct json){.type = JSON_OBJECT, .len = (uint32_t)l->len, .members = members};
 }
 
 static struct json encode_bytes(struct arena *a, struct str bytes)
@@ -297,17 +299,21 @@ static struct json encode_field(struct arena *a, const struct schema *s, const v
 struct json schema_encode(struct arena *a, const struct schema *s, const void *view)
 {
     const struct presence *has = view;
-    struct json_obj out = obj_in(a);
+    uint64_t all = has->set | has->null;
+    struct json_member *members =
+        arena_raw(a, size_mul((size_t)__builtin_popcountll(all), sizeof(*members)),
+                  _Alignof(struct json_member));
+    uint32_t n = 0;
 
     for (size_t i = 0; i < s->n_fields; i++) {
         const struct schema_field *f = &s->fields[i];
-        struct json v = json_of_null();
-        if (!f->offset || !((has->null | has->set) >> f->bit & 1))
+        if (!f->offset || !(all >> f->bit & 1))
             continue;
-        if (!(has->null >> f->bit & 1))
-            v = encode_field(a, f->type, (const char *)view + f->offset);
-        v.place = (uint16_t)(i + 1);
-        obj_add(&out, f->name, v);
+        members[n].name = f->name;
+        members[n].value = has->null >> f->bit & 1
+                               ? json_of_null()
+                               : encode_field(a, f->type, (const char *)view + f->offset);
+        members[n++].value.place = (uint16_t)(i + 1);
     }
-    return obj_done(&out);
+    return (struct json){.type = JSON_OBJECT, .len = n, .members = members};
 }

@@ -27,24 +27,32 @@ struct str verb_name(enum verb v)
 
 struct request *request_new(struct server *s, const struct reply *reply)
 {
-    struct request *r = mem_zero(1, sizeof(*r));
+    struct request *r;
+    struct arena arena;
 
-    r->server = s;
-    r->reply = reply;
-    r->own_arena = s->n_spare ? s->spare[--s->n_spare] : arena_sized(REQUEST_ARENA);
+    if (s->n_spare) {
+        r = s->spare[--s->n_spare];
+        arena = r->own_arena;
+    } else {
+        r = mem_alloc(sizeof(*r));
+        arena = arena_sized(REQUEST_ARENA);
+    }
+    *r = (struct request){.server = s, .reply = reply, .own_arena = arena};
     r->arena = &r->own_arena;
     s->n_requests++;
     return r;
 }
 
-/* Arenas go from request to request, unless a large one made them large. */
-static void arena_keep(struct server *s, struct arena *a)
+/* Requests and their arenas are used again, unless a large one made them large. */
+static void request_keep(struct server *s, struct request *r)
 {
-    arena_reset(a);
-    if (s->n_spare < SERVER_SPARE_ARENAS && a->total <= REQUEST_ARENA_MAX)
-        s->spare[s->n_spare++] = *a;
-    else
-        arena_fini(a);
+    arena_reset(&r->own_arena);
+    if (s->n_spare < SERVER_SPARE_REQUESTS && r->own_arena.total <= REQUEST_ARENA_MAX) {
+        s->spare[s->n_spare++] = r;
+        return;
+    }
+    arena_fini(&r->own_arena);
+    free(r);
 }
 
 void request_fini(struct request *r)
@@ -54,8 +62,7 @@ void request_fini(struct request *r)
     r->server->n_requests--;
     if (r->counted)
         --*r->counted;
-    arena_keep(r->server, &r->own_arena);
-    free(r);
+    request_keep(r->server, r);
 }
 
 /* ---- nobody listens ---- */

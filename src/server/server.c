@@ -94,8 +94,11 @@ void server_free(struct server *s)
         store_free(s->store);
     io_timer_free(s->ticker);
     discovery_forget(s);
-    while (s->n_spare)
-        arena_fini(&s->spare[--s->n_spare]);
+    while (s->n_spare) {
+        struct request *r = s->spare[--s->n_spare];
+        arena_fini(&r->own_arena);
+        free(r);
+    }
     arena_fini(&s->scratch);
     map_fini(&s->kind_by_plural);
     map_fini(&s->kind_by_name);

@@ -16,7 +16,7 @@
 struct request;
 
 #define SERVER_RUNS_CACHED 256
-#define SERVER_SPARE_ARENAS 64
+#define SERVER_SPARE_REQUESTS 64
 
 enum verb {
     VERB_GET,
@@ -63,7 +63,8 @@ struct server {
     uint64_t n_requests;
     size_t n_asked, n_watched; /* of clients elsewhere: requests and watches under way */
     uint64_t n_asked_ever;
-    struct arena spare[SERVER_SPARE_ARENAS]; /* of requests that have ended */
+    struct request *spare[SERVER_SPARE_REQUESTS]; /* ended, for the next ones: only their arenas
+                                                     count */
     size_t n_spare;
     struct arena scratch; /* of the tree that is being written: never empty */
     server_tap_fn *tap;
