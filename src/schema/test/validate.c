@@ -101,3 +101,55 @@ TEST(items_that_moved)
         check_samez(paths(&a, &e), cases[i].want);
     }
 }
+
+/* ---- what was judged before ---- */
+
+static const struct schema_rules above = {
+    .has = RULE_MINIMUM, .minimum = {.type = JSON_INT, .i = 1}
+};
+static const struct schema positive = {.type = SCHEMA_INT64, .rules = &above};
+static const struct schema_field part_fields[] = {
+    {.name = S_INIT("n"), .type = &positive}
+};
+
+static void no_other(const struct schema_at *at)
+{
+    if (!json_is_shared(at->v, at->known))
+        field_forbidden(at->errors, at->path, "it is new");
+}
+
+static const struct schema part = {
+    .type = SCHEMA_OBJECT, .n_fields = 1, .fields = part_fields, .check = no_other};
+static const struct schema_field whole_fields[] = {
+    {.name = S_INIT("a"), .type = &part},
+    {.name = S_INIT("b"), .type = &part},
+};
+static const struct schema whole = {
+    .type = SCHEMA_OBJECT, .n_fields = 2, .fields = whole_fields};
+
+TEST(what_is_shared)
+{
+    static const struct {
+        const char *name;
+        int style;
+        bool is_whole;
+        const char *want;
+    } cases[] = {
+        {"a native kind's is known",            KIND_NATIVE, false, "b"      },
+        {"unless other rules let it pass",      KIND_NATIVE, true,  "a.n a b"},
+        {"a custom kind's schema lets it pass", KIND_CUSTOM, false, ""       },
+        {"whatever rules there were",           KIND_CUSTOM, true,  ""       },
+    };
+    scoped(arena_fini) struct arena a = arena_sized(4096);
+    const struct json *old =
+        json_parse(&a, S("{\"a\":{\"n\":-1},\"b\":{\"n\":3}}"), NULL, NULL);
+    const struct json *v = json_with(&a, old, json_of_i64(2), "b", "n", NULL);
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        const struct kind k = {.style = (uint8_t)cases[i].style, .schema = &whole};
+        struct field_errors e = field_errors_in(&a);
+        test_case(cases[i].name);
+        (cases[i].is_whole ? kind_validate_whole : kind_validate)(&e, &k, v, old);
+        check_samez(paths(&a, &e), cases[i].want);
+    }
+}
