@@ -234,21 +234,25 @@ TEST(workload_life)
 /* What comes by most often is seen at once. */
 TEST(workload_rests)
 {
+    /* clang-format off */
     static const struct {
         const char *name, *spec, *status;
         bool want;
     } cases[] = {
-        {"just made",                         "",                               "",                                                true},
-        {"waiting",                           "",
-         "'conditions':[" C("QuotaReserved",                                                                                       "False","WaitingForQuota") "," NOT_ADMITTED "]",
+        {"just made", "", "", true},
+        {"waiting", "",
+         "'conditions':[" C("QuotaReserved", "False", "WaitingForQuota") "," NOT_ADMITTED "]",
          true},
-        {"admitted",                                "",                                                                RESERVED ",'conditions':[" QUOTA "," ADMITTED "]",                                                                                                        true},
-        {"finished",                               "",                                                               "'conditions':[" C("Finished","True","Succeeded") "]", true},
-        {"reserved",                             "",                                             RESERVED ",'conditions':[" QUOTA "]",                                                                                           false                                       },
-        {"with a deadline",     ",'maximumExecutionTimeSeconds':5",
-         RESERVED ",'conditions':[" QUOTA "," ADMITTED "]",false},
-        {"not active",",'active':false",                     "",                                                                                                                                                           false                                                                                                                                                                                                                                                                                           },
+        {"admitted", "", RESERVED ",'conditions':[" QUOTA "," ADMITTED "]", true},
+        {"finished", "", "'conditions':[" C("Finished", "True", "Succeeded") "]", true},
+        {"reserved", "", RESERVED ",'conditions':[" QUOTA "]", false},
+        {"with a deadline", ",'maximumExecutionTimeSeconds':5",
+         RESERVED ",'conditions':[" QUOTA "," ADMITTED "]", false},
+        {"not active", ",'active':false", "", false},
+        {"its back-off is over", "",
+         "'conditions':[" C("Requeued", "False", "PodsReadyTimeout") "]", false},
     };
+    /* clang-format on */
     scoped(arena_fini) struct arena a = {0};
     struct workload_rules rules = workload_rules_default();
     struct kueue_cluster_queue_spec spec = {0};
