@@ -16,19 +16,21 @@
 /* ---- what is counted ---- */
 
 enum counter { COUNT_RESERVED, COUNT_ADMITTED, COUNT_FINISHED, COUNT_EVICTED, N_COUNTERS };
+/* clang-format off */
 static const struct {
     const char *name, *help;
     struct str condition;
 } counters[N_COUNTERS] = {
     [COUNT_RESERVED] = {"kueue_quota_reserved_workloads_total",
-                        "Workloads that were given quota.",                                         S_INIT("QuotaReserved")},
-    [COUNT_ADMITTED] = {"kueue_admitted_workloads_total",       "Workloads that were admitted.",
-                        S_INIT("Admitted")                                                                                 },
-    [COUNT_FINISHED] = {"kueue_finished_workloads_total",       "Workloads that have ended.",
-                        S_INIT("Finished")                                                                                 },
-    [COUNT_EVICTED] = {"kueue_evicted_workloads_total",        "Workloads that lost their quota.",
-                        S_INIT("Evicted")                                                                                  },
+                        "Workloads that were given quota.", S_INIT("QuotaReserved")},
+    [COUNT_ADMITTED] = {"kueue_admitted_workloads_total",
+                        "Workloads that were admitted.", S_INIT("Admitted")},
+    [COUNT_FINISHED] = {"kueue_finished_workloads_total",
+                        "Workloads that have ended.", S_INIT("Finished")},
+    [COUNT_EVICTED] = {"kueue_evicted_workloads_total",
+                       "Workloads that lost their quota.", S_INIT("Evicted")},
 };
+/* clang-format on */
 
 /* Upper bounds in seconds; one more for everything. */
 #define BUCKETS_MOST 16
