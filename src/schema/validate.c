@@ -347,12 +347,12 @@ static struct json key_of(struct check *c, const struct schema *s, const struct 
 
 #define FEW_ITEMS 8 /* which are compared with each other */
 
-/* Are they few, known by one text, and is it another each time? */
+/* Are they few, with a text for their first key, and is it another each time? */
 static bool are_few_that_differ(const struct schema *s, const struct json *v)
 {
     const struct json *keys[FEW_ITEMS];
 
-    if (v->len > FEW_ITEMS || (s->list_type != LIST_SET && s->n_keys != 1))
+    if (v->len > FEW_ITEMS || (s->list_type != LIST_SET && s->n_keys == 0))
         return false;
     for (uint32_t i = 0; i < v->len; i++) {
         keys[i] = s->list_type == LIST_SET ? &v->items[i] : json_get(&v->items[i], s->keys[0]);
