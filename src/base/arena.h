@@ -95,3 +95,6 @@ void *mem_grow(void *old, size_t size);
 /* Gives back what only the start needed: free heap, and code that comes back from its file when
  * it runs again. */
 void mem_settle(void);
+/* Makes the memory that malloc will give out next present: where nobody waits, the kernel's
+ * part in it costs nothing. */
+void mem_ready(void);

@@ -1,8 +1,10 @@
-/* settle.c - giving memory back when a long-lived process has started */
+/* settle.c - a long-lived process at rest: giving memory back, having some ready */
 #include <malloc.h>
 #include <sys/mman.h>
 
 #include "base/base.h"
+
+#define READY ((size_t)120 << 10) /* less than what malloc maps by itself, and trims */
 
 /* "START-END PERMS ... PATH": code of a file, which is never written to. */
 static bool is_code(const char *line, unsigned long *start, unsigned long *end)
@@ -27,4 +29,13 @@ void mem_settle(void)
         if (is_code(line, &start, &end))
             madvise((void *)start, end - start, MADV_DONTNEED);
     fclose(maps);
+}
+
+void mem_ready(void)
+{
+    volatile char *p = mem_alloc(READY);
+
+    for (size_t i = 0; i < READY; i += 4096)
+        p[i] = 0;
+    free((void *)(uintptr_t)p);
 }

@@ -33,6 +33,7 @@
 #define DEFAULT_LISTEN "127.0.0.1:6443"
 #define SETTLE_AFTER_S 2   /* from ready on: the first reconciles have run */
 #define SETTLE_EVERY 10000 /* writes: what a load left behind is given back */
+#define REST span_ms(10)   /* after a write; memory for the next ones is made ready */
 
 struct up {
     struct cli_args *args;
@@ -51,12 +52,13 @@ struct up {
     struct node_agent *node; /* NULL with --no-node */
     struct io_signal *signals[2];
     struct io_timer *settle; /* once, when the start is over */
+    struct io_timer *rest;   /* a moment after a write */
     FILE *audit;
     int64_t n_hollow;
     struct span job_backoff;     /* 0: the controller's own */
     const struct json *queueing; /* --queue-config; NULL: none */
     struct err err;
-    uint64_t n_written;
+    uint64_t n_written; /* since what a load left behind was given back */
     bool has_failed, is_ready, is_flushing;
 };
 
@@ -82,13 +84,26 @@ static void flush_audit(void *ctx)
     fflush(u->audit);
 }
 
+static void rest(void *ctx)
+{
+    struct up *u = ctx;
+
+    if (u->n_written >= SETTLE_EVERY) {
+        mem_settle();
+        u->n_written = 0;
+    } else {
+        mem_ready();
+    }
+}
+
 /* The lines of a turn are written together. */
 static void write_audit(void *ctx, struct str line)
 {
     struct up *u = ctx;
 
-    if (++u->n_written % SETTLE_EVERY == 0)
-        mem_settle();
+    u->n_written++;
+    if (!io_timer_is_set(u->rest))
+        io_timer_set(u->rest, REST);
     fwrite(line.at, 1, line.len, u->audit);
     fputc('\n', u->audit);
     if (!u->is_flushing)
@@ -172,6 +187,7 @@ static int open_all(struct up *u)
         return err_set(&u->err, ERR_IO, "'%.*s' is somebody else's", STR_ARG(u->dir));
     if (!(u->io = io_real_new(&u->err)))
         return -1;
+    u->rest = io_timer_new(u->io, rest, u);
     gethostname(name, sizeof(name) - 1);
     hosts[4] = str_from(name);
     if (pki_load(&u->arena, u->dir, hosts, countof(hosts) - (hosts[4].len == 0), io_now(u->io),
@@ -379,6 +395,7 @@ static void close_all(struct up *u)
     server_free(u->server);
     tls_server_free(u->tls);
     users_free(u->users);
+    io_timer_free(u->rest);
     if (u->audit) {
         io_later_cancel(u->io, flush_audit, u);
         fclose(u->audit);

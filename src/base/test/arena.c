@@ -1,4 +1,6 @@
 /* arena.c - memory that is given back all at once */
+#include <malloc.h>
+
 #include "base/testing.h"
 
 TEST(arena_alloc)
@@ -122,4 +124,12 @@ TEST(mem_settle)
     mem_settle();
     check(resident_kib() < before); /* and what runs on comes back by itself */
     check_samez(S("still here"), "still here");
+}
+
+TEST(mem_ready)
+{
+    size_t before = mallinfo2().uordblks;
+
+    mem_ready();
+    check_int(mallinfo2().uordblks, before); /* all of it is free again */
 }
