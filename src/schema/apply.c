@@ -309,6 +309,38 @@ static bool find_touched(struct work *k, const struct json *live, const struct j
     return true;
 }
 
+/* A new object, about whose owners nobody says anything: what its writer owns is told by its
+ * shape. Tables of kinds that are not built in may be others tomorrow. */
+static bool is_of_a_shape(const struct work *k, const struct json *live,
+                          const struct json *next)
+{
+    return k->w->shapes && !live && k->w->kind->id >= 0 && k->w->subresource.len == 0 &&
+           !managed_of(next);
+}
+
+/* NULL: the shape is not known. */
+static const struct json *as_others(struct work *k, const struct json *next)
+{
+    const struct json *fields = shapes_find(k->w->shapes, k->w->kind, next);
+    struct managed_entry e = {.manager = k->w->manager, .version = k->w->kind->api_version};
+
+    if (!fields)
+        return NULL;
+    e.time = time_text(k->a, k->w->now);
+    struct json *entry = arena_new(k->a, struct json);
+    *entry = managed_entry_json(k->a, &e, *json_copy(k->a, fields));
+    struct json list = {.type = JSON_ARRAY, .len = 1, .items = entry};
+    return json_with(k->a, next, list, "metadata", "managedFields", NULL);
+}
+
+static void learn(struct work *k, const struct json *next, const struct json *done)
+{
+    const struct json *list = managed_of(done);
+
+    if (json_len(list) == 1)
+        shapes_learn(k->w->shapes, k->w->kind, next, json_getz(json_at(list, 0), "fieldsV1"));
+}
+
 const struct json *apply_update(struct arena *a, const struct apply_write *w,
                                 const struct json *live, const struct json *next)
 {
@@ -319,6 +351,10 @@ const struct json *apply_update(struct arena *a, const struct apply_write *w,
     struct work k;
 
     begin(&k, a, w);
+    bool has_shape = is_of_a_shape(&k, live, next);
+    const struct json *done = has_shape ? as_others(&k, next) : NULL;
+    if (done)
+        return done;
     before = live ? without_managed(a, live) : nothing(&k);
     bool is_partial =
         may_stay_unread(&k, live, next) && find_touched(&k, before, after, &changed, &touch);
@@ -327,7 +363,10 @@ const struct json *apply_update(struct arena *a, const struct apply_write *w,
         return after;
     record(&k, w->manager, before, after, is_partial ? &changed : NULL);
     managed_cap(a, &k.managed, &k.managers);
-    return with_managed(&k, after);
+    done = with_managed(&k, after);
+    if (has_shape)
+        learn(&k, after, done);
+    return done;
 }
 
 /* ---- conflicts ---- */

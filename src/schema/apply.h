@@ -7,6 +7,7 @@
 #pragma once
 
 #include "schema/managers.h"
+#include "schema/shapes.h"
 
 #define APPLY_MAX_UPDATERS 10  /* entries of updates; older ones are merged */
 #define APPLY_MAX_ENTRIES 1000 /* of one object's managedFields that are read */
@@ -32,8 +33,9 @@ struct apply_write {
     struct str subresource;                /* "" for the object itself */
     struct fieldset reset;                 /* what nobody owns at this endpoint */
     struct instant now;
-    bool force;    /* apply only */
-    bool is_known; /* live was stored by these functions under these very tables */
+    struct shapes *shapes; /* what new objects own, or NULL: it is found out each time */
+    bool force;            /* apply only */
+    bool is_known;         /* live was stored by these functions under these very tables */
 };
 
 /* What the endpoint ignores for ownership: status at the object itself, spec at its status, …

@@ -195,25 +195,35 @@ static bool is_as_read(const struct sorted *x)
            str_eq(x->e->time, json_str(json_getz(x->e->raw, "time")));
 }
 
-static struct json write_entry(struct arena *a, const struct sorted *x)
+struct json managed_entry_json(struct arena *a, const struct managed_entry *e,
+                               struct json fields)
 {
     struct json_obj o = obj_in(a);
 
-    if (is_as_read(x))
-        return *x->e->raw;
-    obj_add(&o, S("manager"), json_of_str(x->e->manager));
+    obj_add(&o, S("manager"), json_of_str(e->manager));
     obj_add(&o, S("operation"),
-            x->m->is_apply ? json_of_z(MANAGED_APPLY) : json_of_z(MANAGED_UPDATE));
-    obj_add(&o, S("apiVersion"), json_of_str(x->m->version));
-    if (x->e->time.len)
-        obj_add(&o, S("time"), json_of_str(x->e->time));
+            e->is_apply ? json_of_z(MANAGED_APPLY) : json_of_z(MANAGED_UPDATE));
+    obj_add(&o, S("apiVersion"), json_of_str(e->version));
+    if (e->time.len)
+        obj_add(&o, S("time"), json_of_str(e->time));
     obj_add(&o, S("fieldsType"), json_of_z("FieldsV1"));
-    obj_add(&o, S("fieldsV1"),
-            has_set_as_read(x) ? *json_getz(x->e->raw, "fieldsV1")
-                               : fieldset_write(a, x->m->set));
-    if (x->e->subresource.len)
-        obj_add(&o, S("subresource"), json_of_str(x->e->subresource));
+    obj_add(&o, S("fieldsV1"), fields);
+    if (e->subresource.len)
+        obj_add(&o, S("subresource"), json_of_str(e->subresource));
     return obj_done(&o);
+}
+
+static struct json write_entry(struct arena *a, const struct sorted *x)
+{
+    struct managed_entry e = *x->e;
+
+    if (is_as_read(x))
+        return *e.raw;
+    e.is_apply = x->m->is_apply;
+    e.version = x->m->version;
+    return managed_entry_json(a, &e,
+                              has_set_as_read(x) ? *json_getz(e.raw, "fieldsV1")
+                                                 : fieldset_write(a, x->m->set));
 }
 
 /* Its tag mostly says where. */

@@ -40,6 +40,9 @@ int managed_read(struct arena *a, const struct json *list, const struct managed_
 /* The entries of `managers`, sorted; an empty list where there are none. Unchanged ones are
  * those that were read. */
 struct json managed_write(struct arena *a, struct managed *m, const struct managers *managers);
+/* An entry as it is written, with its set as FieldsV1. */
+struct json managed_entry_json(struct arena *a, const struct managed_entry *e,
+                               struct json fields);
 /* Past APPLY_MAX_UPDATERS entries of updates the oldest are merged, version by version. */
 void managed_cap(struct arena *a, struct managed *m, struct managers *managers);
 /* For a conflict: "kubectl-edit" with subresource "status" using batch/v1 */

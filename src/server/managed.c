@@ -35,6 +35,7 @@ static struct apply_write write_of(struct request *r, const struct apply_version
                                 .reset = apply_reset(r->arena, r->kind, r->subresource),
                                 .now = io_now(r->server->io),
                                 .is_known = is_by_these_rules(r),
+                                .shapes = &r->server->shapes,
                                 .force = r->options.force};
 }
 

@@ -99,6 +99,7 @@ void server_free(struct server *s)
         arena_fini(&r->own_arena);
         free(r);
     }
+    shapes_fini(&s->shapes);
     arena_fini(&s->scratch);
     map_fini(&s->kind_by_plural);
     map_fini(&s->kind_by_name);

@@ -286,6 +286,83 @@ TEST(apply_apart)
     check(most > 4);
 }
 
+/* What a new object owns may be told by another's of its shape: which may not be seen. */
+TEST(apply_shapes)
+{
+    static const struct {
+        const char *first, *second;
+        bool is_one_shape;
+    } cases[] = {
+        {"'replicas':1,'name':'a'",                     "'replicas':2,'name':'b'", true },
+        {"'limits':{'a':'1'}",                          "'limits':{'a':'2'}",      true },
+        {"'limits':{'a':'1'}",                          "'limits':{'b':'1'}",      false},
+        {"'limits':{'a':'1'}",                          "'limits':{}",             false},
+        {"'limits':{}",                                 "'limits':null",           false},
+        {"'replicas':1",                                "'replicas':1,'name':'b'", false},
+        {"'items':[{'name':'a','port':1,'value':'x'}]",
+         "'items':[{'name':'b','port':1,'value':'x'}]",                            false},
+        {"'items':[{'name':'a','port':1,'value':'x'}]",
+         "'items':[{'name':'a','port':1,'value':'x'}]",                            true },
+        {"'items':[]",                                  "'items':[{'name':'a'}]",  false},
+        {"'tags':['a']",                                "'tags':['b']",            false},
+        {"'raw':1",                                     "'raw':{'a':1}",           false},
+        {"'raw':{'a':1,'b':2}",                         "'raw':{'b':1,'c':2}",     false},
+    };
+    scoped(arena_fini) struct arena a = arena_sized(1 << 16);
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        scoped(shapes_fini) struct shapes shapes = {0};
+        struct world w = {.a = &a};
+        struct apply_write alone = write_of(&w, "m", ""), kept = alone;
+        const struct json *object[2];
+        test_case(cases[i].second);
+        kept.shapes = &shapes;
+        for (int k = 0; k < 2; k++)
+            object[k] = thing_parse(
+                &a,
+                str_printf(&a,
+                           "{'apiVersion':'test/v1','kind':'Thing','metadata':{'name':'n%d'},"
+                           "'spec':{%s}}%c",
+                           k, k ? cases[i].second : cases[i].first, 0)
+                    .at);
+        check(shapes_find(&shapes, &thing_kind, object[0]) == NULL);
+        apply_update(&a, &kept, NULL, object[0]);
+        check((shapes_find(&shapes, &thing_kind, object[1]) != NULL) == cases[i].is_one_shape);
+        check_same(json_text(&a, apply_update(&a, &kept, NULL, object[1])),
+                   json_text(&a, apply_update(&a, &alone, NULL, object[1])));
+        test_case("a writer who says who owns what");
+        const struct json *said =
+            json_with(&a, object[0],
+                      *json_path(apply_update(&a, &alone, NULL, object[1]), "metadata",
+                                 "managedFields", NULL),
+                      "metadata", "managedFields", NULL);
+        check_same(json_text(&a, apply_update(&a, &kept, NULL, said)),
+                   json_text(&a, apply_update(&a, &alone, NULL, said)));
+    }
+}
+
+/* Old shapes make room; where none comes again, few are learnt. */
+TEST(apply_shapes_many)
+{
+    scoped(arena_fini) struct arena a = arena_sized(1 << 16);
+    scoped(shapes_fini) struct shapes shapes = {0};
+    const struct json fields = json_of_raw(S("{}"));
+    size_t n = 0;
+
+    for (int i = 0; i < 100; i++)
+        shapes_learn(&shapes, &thing_kind,
+                     thing_parse(&a, str_printf(&a, "{'k%d':1}%c", i, 0).at), &fields);
+    for (int i = 0; i < 100; i++)
+        n += shapes_find(&shapes, &thing_kind,
+                         thing_parse(&a, str_printf(&a, "{'k%d':2}%c", i, 0).at)) != NULL;
+    check_int(n, 8 + 100 / 16);
+    for (int i = 0; i < 2 * SHAPES_MAX; i++) {
+        const struct json *tree = thing_parse(&a, str_printf(&a, "{'l%d':1}%c", i, 0).at);
+        shapes_learn(&shapes, &thing_kind, tree, &fields);
+        check(shapes_find(&shapes, &thing_kind, tree) != NULL);
+    }
+}
+
 /* A set that an earlier program recorded, of a map that is atomic now, is made to fit; what
  * this one recorded is not looked at. */
 TEST(apply_earlier)
