@@ -20,11 +20,10 @@
 #include "sim/sim.h"
 
 #define SIM_MAX_S 3600
-#define JOB_CLIENTS 8 /* each has its own connections */
 
 struct bench {
     struct io *io;
-    struct client *client, *jobs[JOB_CLIENTS]; /* for the load */
+    struct client *client, *jobs; /* for the load */
     const struct kueue_shape *shape;
     struct kueue_load *load;
     struct berth berth;
@@ -119,12 +118,10 @@ static void on_berth(const struct kueue_shape *shape)
                                     str_printf(&a, "unix://%.*s", STR_ARG(b.berth.socket))};
     struct client_http_options options = {.name = S("kueue-load")};
     if (!(b.io = io_real_new(&err)) ||
-        !(b.client = client_http_new(b.io, &config, &options, &err)))
+        !(b.client = client_http_new(b.io, &config, &options, &err)) ||
+        !(b.jobs = client_http_new(b.io, &config, &options, &err)))
         die("%s", err.text);
-    for (size_t i = 0; i < JOB_CLIENTS; i++)
-        if (!(b.jobs[i] = client_http_new(b.io, &config, &options, &err)))
-            die("%s", err.text);
-    b.load = kueue_load_new(b.io, b.client, b.jobs, JOB_CLIENTS, shape, ready, &b);
+    b.load = kueue_load_new(b.io, b.client, b.jobs, shape, ready, &b);
     while (!b.is_ready)
         io_run(b.io);
     struct usage from = usage_of(b.io, b.client, b.berth.pid);
@@ -138,8 +135,7 @@ static void on_berth(const struct kueue_shape *shape)
     tell_berth(shape, from, to, kueue_load_result(b.load), own / 1e6);
     kueue_load_free(b.load);
     client_free(b.client);
-    for (size_t i = 0; i < JOB_CLIENTS; i++)
-        client_free(b.jobs[i]);
+    client_free(b.jobs);
     io_free(b.io);
     berth_stop(&b.berth);
 }
@@ -155,8 +151,7 @@ static struct str simulated(const struct kueue_shape *shape, struct arena *a, bo
     if (!s)
         die("%s", err.text);
     b.io = sim_io(s);
-    b.jobs[0] = sim_client(s);
-    b.load = kueue_load_new(b.io, sim_client(s), b.jobs, 1, shape, ready, &b);
+    b.load = kueue_load_new(b.io, sim_client(s), sim_client(s), shape, ready, &b);
     for (int i = 0; i < SIM_MAX_S && !b.is_ready; i++)
         sim_run(s, span_s(1));
     kueue_load_go(b.load, over);

@@ -47,12 +47,9 @@ double kueue_ideal(const struct kueue_shape *s, struct kueue_waits *waits, size_
 struct kueue_load;
 
 /* Makes flavor, ClusterQueues and LocalQueues, then calls ready(ctx). Workloads arrive by
- * `submit`; the part of the jobs is played by `jobs`, a ClusterQueue's by one of them: in a
- * cluster these are many others, who do not stand in one line for a connection. A job whose end
- * waits in such a line holds its quota, and is evicted although it is over. All may be the
- * same; the array is borrowed. */
-struct kueue_load *kueue_load_new(struct io *io, struct client *submit,
-                                  struct client *const *jobs, size_t n_jobs,
+ * `submit`; the part of the jobs is played by `jobs`: in a cluster these are others, who do not
+ * stand in one line for a connection. Both may be the same. */
+struct kueue_load *kueue_load_new(struct io *io, struct client *submit, struct client *jobs,
                                   const struct kueue_shape *s, void (*ready)(void *ctx),
                                   void *ctx);
 /* Workloads arrive from now on; end(ctx) once the last has finished. */

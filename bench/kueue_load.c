@@ -34,14 +34,12 @@ struct work {
     struct span arrived, admitted;
     uint64_t sent; /* the version that the last write was made from */
     size_t class;
-    int queue;
     bool is_writing, is_due, is_running, is_done;
 };
 
 struct kueue_load {
     struct io *io;
-    struct client *submit, *const *jobs;
-    size_t n_jobs;
+    struct client *submit, *jobs;
     const struct kueue_shape *shape;
     struct arena arena; /* names, works, sets */
     struct set *sets;
@@ -112,7 +110,7 @@ static void listed(void *ctx, const struct client_list_answer *answer)
     if (answer->err)
         die("cannot list Workloads: %s", answer->err->text);
     client_watch_stop(l->watch);
-    l->watch = client_watch(l->jobs[0], &t, NULL, answer->revision, changed, l);
+    l->watch = client_watch(l->jobs, &t, NULL, answer->revision, changed, l);
     for (size_t i = 0; i < answer->n_items; i++)
         take(l, answer->items[i]);
     if (!l->end)
@@ -123,7 +121,7 @@ static void list(struct kueue_load *l)
 {
     struct client_target t = {.kind = &kind_kueue_workload, .ns = S(NAMESPACE)};
 
-    client_list(l->jobs[0], &t, NULL, listed, l);
+    client_list(l->jobs, &t, NULL, listed, l);
 }
 
 static void set_up(void *ctx, const struct client_answer *answer)
@@ -142,8 +140,7 @@ static void set_up(void *ctx, const struct client_answer *answer)
         list(l);
 }
 
-struct kueue_load *kueue_load_new(struct io *io, struct client *submit,
-                                  struct client *const *jobs, size_t n_jobs,
+struct kueue_load *kueue_load_new(struct io *io, struct client *submit, struct client *jobs,
                                   const struct kueue_shape *s, void (*ready)(void *ctx),
                                   void *ctx)
 {
@@ -152,7 +149,6 @@ struct kueue_load *kueue_load_new(struct io *io, struct client *submit,
     *l = (struct kueue_load){.io = io,
                              .submit = submit,
                              .jobs = jobs,
-                             .n_jobs = n_jobs,
                              .shape = s,
                              .arena = arena_sized(1 << 20),
                              .n_queues = (size_t)(s->cohorts * s->queues),
@@ -227,8 +223,7 @@ static void send(struct work *w, const struct workload_edit *e)
 
     w->is_writing = true;
     w->sent = object_revision(w->object);
-    client_patch(w->load->jobs[(size_t)w->queue % w->load->n_jobs], &t, r.type, r.body,
-                 &r.options, written, w);
+    client_patch(w->load->jobs, &t, r.type, r.body, &r.options, written, w);
 }
 
 static void finished(struct work *w)
@@ -360,7 +355,6 @@ static void create(struct set *s)
     *w = (struct work){.load = l,
                        .name = str_printf(&l->arena, "%s-%d-%d", c->name, s->queue, s->made),
                        .class = s->class,
-                       .queue = s->queue,
                        .arrived = span_ms((int64_t)(s->made + 1) * c->every_ms)};
     *map_put(&l->works, w->name) = w;
     struct str text = str_printf(
