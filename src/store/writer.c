@@ -25,7 +25,7 @@
 #define HERE_BYTES ((size_t)64 << 10)
 #define HERE_AFTER 16
 #define HERE_MOST 32
-#define HERE_SLOW 8
+#define HERE_SLOW 4
 #define HERE_STALL 4 /* times as long as a quick one */
 
 struct fifo {
