@@ -59,8 +59,8 @@ const char *quantity_format_name(enum quantity_format format);
 extern const int64_t quantity_raise[2 * QUANTITY_NEAR + 1][2];
 
 int quantity_cmp_slow(const struct quantity *x, const struct quantity *y);
-/* By value, whatever the format: -1, 0, 1. Near scales mostly meet in 64 bits, without a branch
- * that could be guessed wrong. */
+/* By value, whatever the format: -1, 0, 1. Near scales mostly meet in 64 bits, in the units of
+ * the smaller one. */
 static inline int quantity_cmp(const struct quantity *x, const struct quantity *y)
 {
     uint32_t k = (uint32_t)x->scale - (uint32_t)y->scale + QUANTITY_NEAR;
@@ -68,8 +68,9 @@ static inline int quantity_cmp(const struct quantity *x, const struct quantity *
 
     if (unlikely((x->is_big | y->is_big) || k > 2 * QUANTITY_NEAR))
         return quantity_cmp_slow(x, y);
-    if (k != QUANTITY_NEAR && unlikely(__builtin_mul_overflow(a, quantity_raise[k][0], &a) ||
-                                       __builtin_mul_overflow(b, quantity_raise[k][1], &b)))
+    if (k > QUANTITY_NEAR && unlikely(__builtin_mul_overflow(a, quantity_raise[k][0], &a)))
+        return quantity_cmp_slow(x, y);
+    if (k < QUANTITY_NEAR && unlikely(__builtin_mul_overflow(b, quantity_raise[k][1], &b)))
         return quantity_cmp_slow(x, y);
     return (a > b) - (a < b);
 }
