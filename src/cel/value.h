@@ -230,7 +230,8 @@ static inline struct cel_value cel_none(void)
 struct cel_value cel_some(struct arena *a, struct cel_value v);
 /* The entries are kept, not copied; later duplicates must be gone. */
 struct cel_value cel_map_of(struct arena *a, const struct cel_entry *entries, size_t n);
-/* The tree as it is: integers are ints, other numbers doubles. */
+/* The tree as it is: integers are ints, other numbers doubles. A raw text is null: who may hold
+ * a stored object's tree calls json_whole() first. */
 struct cel_value cel_of_json(const struct json *v);
 struct cel_value cel_unknown_of(struct arena *a, struct str path);
 
