@@ -5,6 +5,7 @@
  */
 #include "controllers/controllers_priv.h"
 #include "controllers/job_known.h"
+#include "controllers/job_news.h"
 #include "controllers/kueue_config.h"
 #include "controllers/queue_job.h"
 #include "controllers/workload.h"
@@ -627,6 +628,14 @@ struct wiring {
     struct controller *gone;
 };
 
+/* Others are not the queue's. */
+static bool names_queue(const struct json *job)
+{
+    const struct json *labels = json_path(job, "metadata", "labels", NULL);
+
+    return json_str(json_get(labels, S(QUEUE_LABEL))).len > 0;
+}
+
 static void job_changed(void *ctx, struct cache_event *e)
 {
     struct wiring *w = ctx;
@@ -636,7 +645,31 @@ static void job_changed(void *ctx, struct cache_event *e)
         controller_queue(w->gone, cache_path(&a, object_key(e->old).ns, object_uid(e->old)));
         return;
     }
+    if (!names_queue(cache_event_now(e)) ||
+        (e->old && !job_is_news(cache_event_old(e), cache_event_now(e), w->all.tells_ready)))
+        return;
     controller_queue_object(w->all.controller, e->now);
+}
+
+static void queue_owner(struct wiring *w, struct object *o, const struct json *tree)
+{
+    scoped(arena_fini) struct arena a = arena_sized(256);
+    const struct json *owner = job_controller_of(tree);
+
+    if (str_eq(json_str(json_getz(owner, "apiVersion")), kind_job.api_version) &&
+        str_eq(json_str(json_getz(owner, "kind")), kind_job.kind))
+        controller_queue(w->all.controller,
+                         cache_path(&a, object_key(o).ns, json_str(json_getz(owner, "name"))));
+}
+
+static void workload_changed(void *ctx, struct cache_event *e)
+{
+    if (e->old && e->now && !job_workload_is_news(cache_event_old(e), cache_event_now(e)))
+        return;
+    if (e->now)
+        queue_owner(ctx, e->now, cache_event_now(e));
+    if (e->old)
+        queue_owner(ctx, e->old, cache_event_old(e));
 }
 
 /* Was it the last pod of a Job that is going? */
@@ -676,7 +709,7 @@ void *job_workload_start(struct control *c, const struct kueue_config *config)
                                                             .ctx = all});
     cache_subscribe(all->jobs, job_changed, w);
     cache_subscribe(control_cache(c, &kind_pod), pod_changed, w);
-    controller_watch_owned(all->controller, &kind_kueue_workload, &kind_job);
+    cache_subscribe(all->workloads, workload_changed, w);
     return w;
 }
 

@@ -11,6 +11,7 @@
 #include "object/object.h"
 
 struct ttl {
+    struct controller *controller;
     struct cache *jobs;
 };
 
@@ -61,15 +62,24 @@ static int reconcile(struct step *s, struct err *err)
     return 0;
 }
 
+/* Most Jobs stay. */
+static void job_changed(void *ctx, struct cache_event *e)
+{
+    struct ttl *t = ctx;
+    const struct json *spec = json_getz(cache_event_now(e), "spec");
+
+    if (json_has(json_getz(spec, "ttlSecondsAfterFinished")))
+        controller_queue_object(t->controller, e->now);
+}
+
 void *ttl_start(struct control *c)
 {
     struct ttl *t = mem_zero(1, sizeof(*t));
 
     t->jobs = control_cache(c, &kind_job);
-    controller_watch(
-        controller_new(
-            c, &(struct controller_config){.name = "ttl", .reconcile = reconcile, .ctx = t}),
-        &kind_job);
+    t->controller = controller_new(
+        c, &(struct controller_config){.name = "ttl", .reconcile = reconcile, .ctx = t});
+    cache_subscribe(t->jobs, job_changed, t);
     return t;
 }
 
