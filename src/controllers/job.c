@@ -416,10 +416,10 @@ static void claim(struct job_run *r)
 }
 
 /* The one trace of a managedBy that is misspelt. */
-static void tell_skipped(struct object *o, const struct job *job, const char *what)
+static void tell_skipped(struct object *o, struct str manager, const char *what)
 {
     log_debug("job skipped", "what=\"%s\" job=%.*s uid=%.*s managed-by=%.*s", what,
-              STR_ARG(object_path(o)), STR_ARG(object_uid(o)), STR_ARG(job->spec->managed_by));
+              STR_ARG(object_path(o)), STR_ARG(object_uid(o)), STR_ARG(manager));
 }
 
 static int reconcile(struct step *s, struct err *err)
@@ -431,22 +431,24 @@ static int reconcile(struct step *s, struct err *err)
         job_memory_forget(&js->memory, s->key);
         return 0;
     }
+    const struct json *tree = object_tree(object, s->arena);
+    struct str manager = job_other_manager(tree);
+    if (manager.len) {
+        job_memory_forget(&js->memory, s->key);
+        tell_skipped(object, manager, "sync");
+        return 0;
+    }
+    if (job_is_finished(tree)) {
+        job_memory_forget(&js->memory, s->key);
+        sweep(js, object_uid(object));
+        return 0;
+    }
     const struct job *job = object_view(object, s->arena);
-    if (job_is_managed_elsewhere(job)) {
-        job_memory_forget(&js->memory, s->key);
-        tell_skipped(object, job, "sync");
-        return 0;
-    }
-    if (job_is_finished(job)) {
-        job_memory_forget(&js->memory, s->key);
-        sweep(js, job->metadata->uid);
-        return 0;
-    }
     struct job_run *r = arena_new(s->arena, struct job_run);
     *r = (struct job_run){.step = s,
                           .jobs = js,
                           .object = step_hold(s, object),
-                          .tree = object_tree(object, s->arena),
+                          .tree = tree,
                           .job = job,
                           .known = job_memory_of(&js->memory, s->key, job->metadata->uid),
                           .revision = object_revision(object),
@@ -470,19 +472,17 @@ static int release_orphan(struct step *s, struct err *err)
     if (!pod)
         return 0;
     const struct json *tree = object_tree(pod, s->arena), *owner = job_controller_of(tree);
-    const struct json *finalizers = json_path(tree, "metadata", "finalizers", NULL);
-    bool has_finalizer = false;
-    json_each (i, finalizers)
-        has_finalizer |= str_eq(json_str(json_at(finalizers, i)), S(JOB_FINALIZER));
-    if (!has_finalizer || (owner && !str_eq(json_str(json_getz(owner, "kind")), S("Job"))))
+    if (!job_pod_is_held(tree) ||
+        (owner && !str_eq(json_str(json_getz(owner, "kind")), S("Job"))))
         return 0;
     struct object *o =
         owner ? cache_get(js->job_cache, s->ns, json_str(json_getz(owner, "name"))) : NULL;
     if (o && str_eq(object_uid(o), json_str(json_getz(owner, "uid")))) {
-        const struct job *job = object_view(o, s->arena);
-        if (job_is_managed_elsewhere(job))
-            tell_skipped(o, job, "finalizer clean-up");
-        if (job_is_managed_elsewhere(job) || !job_is_finished(job))
+        const struct json *job = object_tree(o, s->arena);
+        struct str manager = job_other_manager(job);
+        if (manager.len)
+            tell_skipped(o, manager, "finalizer clean-up");
+        if (manager.len || !job_is_finished(job))
             return 0;
     }
     struct client_target t = {.kind = &kind_pod, .ns = s->ns, .name = s->name};
@@ -503,13 +503,11 @@ static struct str owning_job(const struct json *owner, const char *field)
 /* Pods that hold our finalizer, by the Job that controls them. */
 static void tracked_keys(struct object *o, const struct json *tree, struct cache_keys *out)
 {
-    const struct json *finalizers = json_path(tree, "metadata", "finalizers", NULL);
     struct str uid = owning_job(job_controller_of(tree), "uid");
 
     (void)o;
-    json_each (i, finalizers)
-        if (uid.len && str_eqz(json_str(json_at(finalizers, i)), JOB_FINALIZER))
-            vec_push(&out->keys, uid);
+    if (uid.len && job_pod_is_held(tree))
+        vec_push(&out->keys, uid);
 }
 
 /* The Job that a controller reference of the pod means, and that is there; else NULL. */
@@ -583,9 +581,9 @@ static void pod_changed(void *ctx, struct cache_event *e)
 
 static void count_external(struct jobs *js, const struct json *job)
 {
-    struct str manager = json_str(json_path(job, "spec", "managedBy", NULL));
+    struct str manager = job_other_manager(job);
 
-    if (manager.len && !str_eqz(manager, JOB_OUR_NAME))
+    if (manager.len)
         job_metrics_external(js->metrics, manager);
 }
 

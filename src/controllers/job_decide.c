@@ -2,6 +2,7 @@
 #include "controllers/job_decide.h"
 
 #include "api/batch_v1.h"
+#include "json/json.h"
 
 /* ---- what holds of a Job ---- */
 
@@ -13,22 +14,25 @@ static const struct job_condition *condition_of(const struct job_status *s, stru
     return NULL;
 }
 
-static bool has_condition(const struct job_status *s, struct str type)
+bool job_is_finished(const struct json *job)
 {
-    const struct job_condition *c = condition_of(s, type);
+    const struct json *list = json_path(job, "status", "conditions", NULL);
 
-    return c && str_eq(c->status, S("True"));
+    json_each (i, list) {
+        struct str type = json_str(json_getz(json_at(list, i), "type"));
+        if ((str_eq(type, JOB_CONDITION_TYPE_COMPLETE) ||
+             str_eq(type, JOB_CONDITION_TYPE_FAILED)) &&
+            str_eqz(json_str(json_getz(json_at(list, i), "status")), "True"))
+            return true;
+    }
+    return false;
 }
 
-bool job_is_finished(const struct job *job)
+struct str job_other_manager(const struct json *job)
 {
-    return has_condition(job->status, JOB_CONDITION_TYPE_COMPLETE) ||
-           has_condition(job->status, JOB_CONDITION_TYPE_FAILED);
-}
+    struct str manager = json_str(json_path(job, "spec", "managedBy", NULL));
 
-bool job_is_managed_elsewhere(const struct job *job)
-{
-    return IS_SET(job->spec, managed_by) && !str_eq(job->spec->managed_by, S(JOB_OUR_NAME));
+    return str_eqz(manager, JOB_OUR_NAME) ? S("") : manager;
 }
 
 static bool is_indexed(const struct job *job)

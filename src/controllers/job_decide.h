@@ -107,9 +107,10 @@ struct job_concluded {
     bool is_too_many;     /* more succeeded than asked for */
 };
 
-bool job_is_finished(const struct job *job);
-/* Our own, or another controller's (jobs reference 1.21). */
-bool job_is_managed_elsewhere(const struct job *job);
+/* By its tree: what is asked of each version of a Job is not worth a view. */
+bool job_is_finished(const struct json *job);
+/* Another controller that it names, or "" (jobs reference 1.21). */
+struct str job_other_manager(const struct json *job);
 
 struct job_plan job_decide(struct arena *a, const struct job_look *look);
 /* The pod that is held for an index, or NULL. */

@@ -2,7 +2,6 @@
 #include "controllers/job_known.h"
 
 #include "api/batch_v1.h"
-#include "api/core_v1.h"
 #include "control/control.h"
 #include "object/object.h"
 #include "json/json.h"
@@ -198,14 +197,14 @@ static void note_stranger(struct job_known *k, struct str name)
 static void read_pod(struct job_known *k, struct arena *a, const struct job *job,
                      const struct selector *selector, struct object *o)
 {
-    const struct pod *pod = object_view(o, a);
+    const struct json *pod = object_tree(o, a);
     struct job_pod p = job_pod_of(a, job, pod);
 
     if (!p.has_finalizer)
         forget_let_go(k, p.uid);
     else if (map_get(&k->let_go, p.uid))
         p.has_finalizer = false;
-    if (!selector_matches(selector, &pod->metadata->labels)) {
+    if (!selector_matches_json(selector, json_path(pod, "metadata", "labels", NULL))) {
         note_stranger(k, p.name);
         remove_pod(k, p.uid);
     } else if (!matters(&p)) {
@@ -254,16 +253,10 @@ static bool is_ours(const struct job_known *k, struct object *o, const struct js
  */
 static bool is_done_with(const struct job *job, const struct json *pod)
 {
-    const struct json *guards = json_path(pod, "metadata", "finalizers", NULL);
     struct str phase = json_str(json_path(pod, "status", "phase", NULL));
 
-    if (job->spec->pod_failure_policy ||
-        (!str_eqz(phase, "Succeeded") && !str_eqz(phase, "Failed")))
-        return false;
-    json_each (i, guards)
-        if (str_eqz(json_str(json_at(guards, i)), JOB_FINALIZER))
-            return false;
-    return true;
+    return !job->spec->pod_failure_policy &&
+           (str_eqz(phase, "Succeeded") || str_eqz(phase, "Failed")) && !job_pod_is_held(pod);
 }
 
 static void read_changed(struct job_known *k, const struct job *job,

@@ -2,75 +2,113 @@
 #include "controllers/job_pod.h"
 
 #include "api/batch_v1.h"
+#include "value/time.h"
+#include "json/json.h"
 
 /* ---- container states ---- */
 
-static const struct container_state_terminated *terminated(const struct container_status *c)
+static const struct json *statuses_of(const struct json *pod, const char *list)
 {
-    return c->state ? c->state->terminated : NULL;
+    return json_get(json_getz(pod, "status"), str_from(list));
+}
+#define MAIN "containerStatuses"
+#define INIT "initContainerStatuses"
+
+static struct instant time_at(const struct json *o, const char *field)
+{
+    struct instant t = {0};
+    struct str text = json_str(json_get(o, str_from(field)));
+
+    if (text.len && time_parse(text, &t, NULL) < 0)
+        return (struct instant){0};
+    return t;
 }
 
-static bool is_restartable_init(const struct pod *pod, struct str name)
+static int32_t int_at(const struct json *o, const char *field)
 {
-    const struct container_list *l = pod->spec ? &pod->spec->init_containers : NULL;
+    return (int32_t)json_i64(json_get(o, str_from(field)), 0);
+}
 
-    for (size_t i = 0; l && i < l->len; i++)
-        if (str_eq(l->at[i].name, name))
-            return str_eq(l->at[i].restart_policy, S("Always"));
+static const struct json *terminated(const struct json *status)
+{
+    const struct json *end = json_path(status, "state", "terminated", NULL);
+
+    return json_is(end, JSON_OBJECT) ? end : NULL;
+}
+
+static bool is_restartable_init(const struct json *pod, const struct json *name)
+{
+    const struct json *list = json_path(pod, "spec", "initContainers", NULL);
+
+    json_each (i, list)
+        if (json_eq(json_getz(json_at(list, i), "name"), name))
+            return str_eqz(json_str(json_getz(json_at(list, i), "restartPolicy")), "Always");
     return false;
 }
 
 /* The latest end of all of these; 0 where there are none or one has not ended. */
-static struct instant last_end(const struct pod *pod, const struct container_status_list *l,
+static struct instant last_end(const struct json *pod, const struct json *list,
                                bool only_restartable, bool *has_all)
 {
     struct instant last = {0};
 
-    for (size_t i = 0; i < l->len; i++) {
-        if (only_restartable && !is_restartable_init(pod, l->at[i].name))
+    json_each (i, list) {
+        const struct json *c = json_at(list, i);
+        if (only_restartable && !is_restartable_init(pod, json_getz(c, "name")))
             continue;
-        const struct container_state_terminated *t = terminated(&l->at[i]);
-        if (!t || !instant_is_set(t->finished_at)) {
+        struct instant end = time_at(terminated(c), "finishedAt");
+        if (!instant_is_set(end)) {
             *has_all = false;
             return (struct instant){0};
         }
-        if (instant_before(last, t->finished_at))
-            last = t->finished_at;
+        if (instant_before(last, end))
+            last = end;
     }
     return last;
 }
 
-static const struct pod_condition *condition_of(const struct pod *pod, struct str type)
+static const struct json *condition_of(const struct json *pod, struct str type)
 {
-    const struct pod_condition_list *l = pod->status ? &pod->status->conditions : NULL;
+    const struct json *list = json_path(pod, "status", "conditions", NULL);
 
-    for (size_t i = 0; l && i < l->len; i++)
-        if (str_eq(l->at[i].type, type))
-            return &l->at[i];
+    json_each (i, list)
+        if (str_eq(json_str(json_getz(json_at(list, i), "type")), type))
+            return json_at(list, i);
     return NULL;
 }
 
-struct instant job_pod_finish_time(const struct pod *pod)
+static bool condition_is(const struct json *condition, const char *status)
 {
-    const struct pod_condition *ready = condition_of(pod, S("Ready"));
-    const struct object_meta *meta = pod->metadata;
+    return condition && str_eqz(json_str(json_getz(condition, "status")), status);
+}
+
+static struct instant finish_time(const struct json *pod, const struct json *ready)
+{
+    const struct json *main = statuses_of(pod, MAIN), *meta = json_getz(pod, "metadata");
+    struct instant gone = time_at(meta, "deletionTimestamp");
     bool has_all = true;
 
-    if (pod->status && pod->status->container_statuses.len) {
-        struct instant main = last_end(pod, &pod->status->container_statuses, false, &has_all);
-        struct instant init =
-            has_all ? last_end(pod, &pod->status->init_container_statuses, true, &has_all)
-                    : (struct instant){0};
+    if (json_len(main)) {
+        struct instant end = last_end(pod, main, false, &has_all);
+        struct instant init = has_all ? last_end(pod, statuses_of(pod, INIT), true, &has_all)
+                                      : (struct instant){0};
         if (has_all)
-            return instant_before(main, init) ? init : main;
+            return instant_before(end, init) ? init : end;
     }
-    if (ready && str_eq(ready->status, S("False")) &&
-        instant_is_set(ready->last_transition_time))
-        return ready->last_transition_time;
-    if (instant_is_set(meta->deletion_timestamp))
-        return instant_add(meta->deletion_timestamp,
-                           span_s(-meta->deletion_grace_period_seconds));
-    return meta->creation_timestamp;
+    if (condition_is(ready, "False")) {
+        struct instant since = time_at(ready, "lastTransitionTime");
+        if (instant_is_set(since))
+            return since;
+    }
+    if (instant_is_set(gone))
+        return instant_add(gone,
+                           span_s(-json_i64(json_getz(meta, "deletionGracePeriodSeconds"), 0)));
+    return time_at(meta, "creationTimestamp");
+}
+
+struct instant job_pod_finish_time(const struct json *pod)
+{
+    return finish_time(pod, condition_of(pod, S("Ready")));
 }
 
 /* ---- podFailurePolicy ---- */
@@ -87,28 +125,30 @@ static bool code_matches(const struct pod_failure_policy_on_exit_codes_requireme
     return str_eq(r->operator, S("NotIn")) && !is_in;
 }
 
-static const struct container_status *
+static const struct json *
 container_matching(const struct pod_failure_policy_on_exit_codes_requirement *r,
-                   const struct container_status_list *l)
+                   const struct json *list)
 {
-    for (size_t i = 0; i < l->len; i++) {
-        const struct container_state_terminated *t = terminated(&l->at[i]);
-        if (IS_SET(r, container_name) && !str_eq(r->container_name, l->at[i].name))
+    json_each (i, list) {
+        const struct json *c = json_at(list, i);
+        int32_t code = int_at(terminated(c), "exitCode");
+        if (IS_SET(r, container_name) &&
+            !str_eq(r->container_name, json_str(json_getz(c, "name"))))
             continue;
-        if (t && t->exit_code && code_matches(r, t->exit_code))
-            return &l->at[i];
+        if (code && code_matches(r, code))
+            return c;
     }
     return NULL;
 }
 
-static const struct pod_condition *
-pod_condition_matching(const struct pod_failure_policy_rule *rule, const struct pod *pod)
+static const struct json *pod_condition_matching(const struct pod_failure_policy_rule *rule,
+                                                 const struct json *pod)
 {
     for (size_t i = 0; i < rule->on_pod_conditions.len; i++) {
         const struct pod_failure_policy_on_pod_conditions_pattern *p =
             &rule->on_pod_conditions.at[i];
-        const struct pod_condition *c = condition_of(pod, p->type);
-        if (c && str_eq(c->status, p->status))
+        const struct json *c = condition_of(pod, p->type);
+        if (c && str_eq(json_str(json_getz(c, "status")), p->status))
             return c;
     }
     return NULL;
@@ -134,39 +174,39 @@ static enum job_policy_action action_of(struct str word)
 
 /* Does the rule match? *message says how, for FailJob. */
 static bool rule_matches(struct arena *a, const struct pod_failure_policy_rule *rule, size_t at,
-                         const struct pod *pod, struct str *message)
+                         const struct json *pod, struct str *message)
 {
-    const struct object_meta *meta = pod->metadata;
+    const struct json *meta = json_getz(pod, "metadata");
+    struct str ns = json_str(json_getz(meta, "namespace"));
+    struct str name = json_str(json_getz(meta, "name"));
 
     if (rule->on_exit_codes) {
-        const struct container_status *c =
-            container_matching(rule->on_exit_codes, &pod->status->container_statuses);
+        const struct json *c = container_matching(rule->on_exit_codes, statuses_of(pod, MAIN));
         if (!c)
-            c = container_matching(rule->on_exit_codes, &pod->status->init_container_statuses);
+            c = container_matching(rule->on_exit_codes, statuses_of(pod, INIT));
         if (c && message)
             *message =
                 str_printf(a,
                            "Container %.*s for pod %.*s/%.*s failed with exit code %d "
                            "matching %.*s rule at index %zu",
-                           STR_ARG(c->name), STR_ARG(meta->namespace), STR_ARG(meta->name),
-                           terminated(c)->exit_code, STR_ARG(rule->action), at);
+                           STR_ARG(json_str(json_getz(c, "name"))), STR_ARG(ns), STR_ARG(name),
+                           int_at(terminated(c), "exitCode"), STR_ARG(rule->action), at);
         return c != NULL;
     }
-    const struct pod_condition *c = pod_condition_matching(rule, pod);
+    const struct json *c = pod_condition_matching(rule, pod);
     if (c && message)
-        *message =
-            str_printf(a, "Pod %.*s/%.*s has condition %.*s matching %.*s rule at index %zu",
-                       STR_ARG(meta->namespace), STR_ARG(meta->name), STR_ARG(c->type),
-                       STR_ARG(rule->action), at);
+        *message = str_printf(
+            a, "Pod %.*s/%.*s has condition %.*s matching %.*s rule at index %zu", STR_ARG(ns),
+            STR_ARG(name), STR_ARG(json_str(json_getz(c, "type"))), STR_ARG(rule->action), at);
     return c != NULL;
 }
 
 enum job_policy_action job_policy_of(struct arena *a, const struct job *job,
-                                     const struct pod *pod, struct str *message)
+                                     const struct json *pod, struct str *message)
 {
     const struct pod_failure_policy *policy = job->spec->pod_failure_policy;
 
-    if (!policy || !pod->status)
+    if (!policy || !json_has(json_getz(pod, "status")))
         return JOB_POLICY_NONE;
     for (size_t i = 0; i < policy->rules.len; i++) {
         const struct pod_failure_policy_rule *rule = &policy->rules.at[i];
@@ -190,64 +230,75 @@ static const struct {
     {S_INIT("Unknown"),   POD_UNKNOWN  },
 };
 
-static enum pod_phase phase_of(const struct pod *pod)
+static enum pod_phase phase_of(const struct json *pod)
 {
-    for (size_t i = 0; pod->status && i < countof(phases); i++)
-        if (str_eq(phases[i].word, pod->status->phase))
+    struct str word = json_str(json_path(pod, "status", "phase", NULL));
+
+    for (size_t i = 0; i < countof(phases); i++)
+        if (str_eq(phases[i].word, word))
             return phases[i].phase;
     return POD_PENDING;
 }
 
-static int32_t number_of(const struct object_meta *meta, const char *key, int32_t otherwise)
+static int32_t number_of(const struct json *notes, const char *key, int32_t otherwise)
 {
     int64_t v;
 
-    if (!str_to_i64(str_map_get(&meta->annotations, str_from(key)), &v) || v < 0 ||
-        v > INT32_MAX)
+    if (!str_to_i64(json_str(json_get(notes, str_from(key))), &v) || v < 0 || v > INT32_MAX)
         return otherwise;
     return (int32_t)v;
 }
 
-static void count_restarts(struct job_pod *p, const struct pod *pod)
+static void count_restarts(struct job_pod *p, const struct json *pod)
 {
-    const struct container_status_list *main = &pod->status->container_statuses;
-    const struct container_status_list *init = &pod->status->init_container_statuses;
+    const struct json *main = statuses_of(pod, MAIN), *init = statuses_of(pod, INIT);
 
-    for (size_t i = 0; i < main->len; i++) {
-        p->restarts = MAX(p->restarts, main->at[i].restart_count);
-        p->all_restarts += main->at[i].restart_count;
+    json_each (i, main) {
+        int32_t n = int_at(json_at(main, i), "restartCount");
+        p->restarts = MAX(p->restarts, n);
+        p->all_restarts += n;
     }
-    for (size_t i = 0; i < init->len; i++) {
-        p->all_restarts += init->at[i].restart_count;
-        if (is_restartable_init(pod, init->at[i].name))
-            p->init_restarts = MAX(p->init_restarts, init->at[i].restart_count);
+    json_each (i, init) {
+        int32_t n = int_at(json_at(init, i), "restartCount");
+        p->all_restarts += n;
+        if (is_restartable_init(pod, json_getz(json_at(init, i), "name")))
+            p->init_restarts = MAX(p->init_restarts, n);
     }
 }
 
-struct job_pod job_pod_of(struct arena *a, const struct job *job, const struct pod *pod)
+bool job_pod_is_held(const struct json *pod)
 {
-    const struct object_meta *meta = pod->metadata;
-    const struct pod_condition *ready = condition_of(pod, S("Ready"));
+    const struct json *guards = json_path(pod, "metadata", "finalizers", NULL);
+
+    json_each (i, guards)
+        if (str_eqz(json_str(json_at(guards, i)), JOB_FINALIZER))
+            return true;
+    return false;
+}
+
+struct job_pod job_pod_of(struct arena *a, const struct job *job, const struct json *pod)
+{
+    const struct json *meta = json_getz(pod, "metadata");
+    const struct json *notes = json_getz(meta, "annotations");
+    const struct json *ready = condition_of(pod, S("Ready"));
     struct job_pod p = {
-        .name = meta->name,
-        .uid = meta->uid,
-        .created = meta->creation_timestamp,
-        .finished = job_pod_finish_time(pod),
-        .index = number_of(meta, JOB_INDEX_KEY, JOB_NO_INDEX),
-        .index_failures = number_of(meta, JOB_INDEX_FAILURES_KEY, 0),
-        .index_ignored = number_of(meta, JOB_INDEX_IGNORED_KEY, 0),
+        .name = json_str(json_getz(meta, "name")),
+        .uid = json_str(json_getz(meta, "uid")),
+        .created = time_at(meta, "creationTimestamp"),
+        .finished = finish_time(pod, ready),
+        .index = number_of(notes, JOB_INDEX_KEY, JOB_NO_INDEX),
+        .index_failures = number_of(notes, JOB_INDEX_FAILURES_KEY, 0),
+        .index_ignored = number_of(notes, JOB_INDEX_IGNORED_KEY, 0),
         .phase = phase_of(pod),
-        .is_deleting = instant_is_set(meta->deletion_timestamp),
-        .is_ready = ready && str_eq(ready->status, S("True")),
-        .is_assigned = pod->spec && pod->spec->node_name.len,
+        .is_deleting = json_has(json_getz(meta, "deletionTimestamp")),
+        .is_ready = condition_is(ready, "True"),
+        .is_assigned = json_str(json_path(pod, "spec", "nodeName", NULL)).len > 0,
+        .has_finalizer = job_pod_is_held(pod),
     };
 
     if (p.is_ready)
-        p.ready_since = ready->last_transition_time;
-    for (size_t i = 0; i < meta->finalizers.len; i++)
-        p.has_finalizer |= str_eq(meta->finalizers.at[i], S(JOB_FINALIZER));
-    if (pod->status)
-        count_restarts(&p, pod);
+        p.ready_since = time_at(ready, "lastTransitionTime");
+    count_restarts(&p, pod);
     p.action = job_policy_of(a, job, pod, &p.failure);
     return p;
 }

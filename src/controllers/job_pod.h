@@ -8,7 +8,7 @@
 #include "base/base.h"
 
 struct job;
-struct pod;
+struct json;
 
 #define JOB_FINALIZER "batch.kubernetes.io/job-tracking"
 #define JOB_INDEX_KEY "batch.kubernetes.io/job-completion-index"
@@ -43,15 +43,17 @@ struct job_pod {
     struct str failure; /* why the policy says FailJob; in the arena of the record */
 };
 
-/* The record of a pod, by the Job's policy. Strs are borrowed from the pod; `failure` is in the
- * arena. */
-struct job_pod job_pod_of(struct arena *a, const struct job *job, const struct pod *pod);
+/* The record of a pod, by the Job's policy, from its tree: of a whole view a twentieth would be
+ * read. Strs are borrowed from the tree; `failure` is in the arena. */
+struct job_pod job_pod_of(struct arena *a, const struct job *job, const struct json *pod);
+/* Has it a Job's finalizer? */
+bool job_pod_is_held(const struct json *pod);
 /* When a pod finished, as the back-off counts it (jobs reference 1.14). */
-struct instant job_pod_finish_time(const struct pod *pod);
+struct instant job_pod_finish_time(const struct json *pod);
 /* The rule of the policy that a pod meets; *message (may be NULL) says so in words for FailJob.
  */
 enum job_policy_action job_policy_of(struct arena *a, const struct job *job,
-                                     const struct pod *pod, struct str *message);
+                                     const struct json *pod, struct str *message);
 
 static inline bool job_pod_is_terminal(const struct job_pod *p)
 {

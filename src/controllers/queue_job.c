@@ -89,13 +89,25 @@ static struct json merged_env(struct arena *a, const struct json *env)
     return arr_done(&out);
 }
 
+static bool names_twice(const struct json *env)
+{
+    json_each (i, env)
+        for (size_t k = 0; k < i; k++)
+            if (json_eq(json_getz(json_at(env, k), "name"), json_getz(json_at(env, i), "name")))
+                return true;
+    return false;
+}
+
 static const struct json *with_merged_env(struct arena *a, const struct json *template,
                                           const char *list)
 {
     const struct json *was = json_path(template, "spec", list, NULL);
     struct json_arr out = arr_in(a);
+    bool is_merged = true;
 
-    if (!was)
+    json_each (i, was)
+        is_merged &= !names_twice(json_getz(json_at(was, i), "env"));
+    if (is_merged)
         return template;
     json_each (i, was) {
         const struct json *c = json_at(was, i), *env = json_getz(c, "env");

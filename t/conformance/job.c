@@ -35,15 +35,6 @@ static const struct job *job_from(struct conf *t, const struct json *v)
     return job;
 }
 
-static const struct pod *pod_from(struct conf *t, const struct json *v)
-{
-    struct pod *pod = schema_decode(t->arena, kind_pod.schema, v);
-
-    if (!pod->metadata)
-        pod->metadata = arena_new(t->arena, struct object_meta);
-    return pod;
-}
-
 static struct job_pod *pods_from(struct conf *t, const struct job *job, const struct json *list,
                                  size_t *n)
 {
@@ -51,7 +42,7 @@ static struct job_pod *pods_from(struct conf *t, const struct job *job, const st
 
     *n = json_len(list);
     for (size_t i = 0; i < *n; i++)
-        pods[i] = job_pod_of(t->arena, job, pod_from(t, json_at(list, i)));
+        pods[i] = job_pod_of(t->arena, job, json_at(list, i));
     return pods;
 }
 
@@ -237,8 +228,8 @@ static void run_sync(struct conf *t, const struct json *c)
     const struct json *want = json_getz(c, "want"), *count = json_getz(want, "deletedCount");
     struct world w = {.statuses = arr_in(t->arena)};
 
-    if (!json_getz(c, "job") || job_is_managed_elsewhere(look.job) ||
-        job_is_finished(look.job)) {
+    if (!json_getz(c, "job") || job_other_manager(json_getz(c, "job")).len ||
+        job_is_finished(json_getz(c, "job"))) {
         conf_same(t, "status", NULL, json_getz(want, "status"));
         return;
     }
@@ -331,11 +322,6 @@ static void run_track(struct conf *t, const struct json *c)
 static const struct json *number(struct conf *t, int64_t n)
 {
     return json_new(t->arena, json_of_i64(n));
-}
-
-static struct job_pod pod_record(struct conf *t, const struct job *job, const struct json *pod)
-{
-    return job_pod_of(t->arena, job, pod_from(t, pod));
 }
 
 /* An Indexed Job with per-index limits where the case has them. */
@@ -448,7 +434,7 @@ static void check_index_sets(struct conf *t, const struct json *c, bool is_faile
 static void check_index_failed(struct conf *t, const struct json *c)
 {
     struct job *job = indexed_job(t, c);
-    struct job_pod pod = pod_record(t, job, json_getz(c, "pod"));
+    struct job_pod pod = job_pod_of(t->arena, job, json_getz(c, "pod"));
     struct job_look look = {.job = job, .pods = &pod, .n_pods = 1};
     struct job_plan plan = job_decide(t->arena, &look);
 
@@ -469,7 +455,7 @@ static void check_new_counts(struct conf *t, const struct json *c)
     SET(job->spec, parallelism, 100);
     SET(job->spec, backoff_limit_per_index, 1000);
     if (last) {
-        pod = pod_record(t, job, last);
+        pod = job_pod_of(t->arena, job, last);
         pod.has_finalizer = true;
         look.pods = &pod;
         look.n_pods = 1;
@@ -502,7 +488,7 @@ static void run_indexes(struct conf *t, const struct json *c)
     } else if (str_eq(op, S("newFailureCounts"))) {
         check_new_counts(t, c);
     } else if (str_eq(op, S("failureCount"))) {
-        struct job_pod p = pod_record(t, job_from(t, NULL), json_getz(c, "pod"));
+        struct job_pod p = job_pod_of(t->arena, job_from(t, NULL), json_getz(c, "pod"));
         conf_same(t, "count", number(t, p.index_failures), json_getz(want, "count"));
     } else if (str_eq(op, S("has"))) {
         struct index_set s =
@@ -572,7 +558,7 @@ static void run_backoff(struct conf *t, const struct json *c)
         return;
     }
     if (str_eq(op, S("finishedTime"))) {
-        struct instant at = job_pod_finish_time(pod_from(t, json_getz(c, "pod")));
+        struct instant at = job_pod_finish_time(json_getz(c, "pod"));
         conf_same(t, "time", number(t, at.ns), number(t, time_of(json_getz(want, "time")).ns));
         return;
     }
@@ -580,7 +566,7 @@ static void run_backoff(struct conf *t, const struct json *c)
         struct job_backoff record = record_from(json_getz(c, "record"));
         left = job_backoff_left(&look, &record);
     } else if (last) {
-        struct job_pod p = pod_record(t, look.job, last);
+        struct job_pod p = job_pod_of(t->arena, look.job, last);
         left = job_index_backoff_left(&look, &p);
     }
     struct span wanted = seconds_of(json_getz(want, "seconds"));
@@ -618,8 +604,7 @@ static void run_failure_policy(struct conf *t, const struct json *c)
         obj_setz(&spec, "podFailurePolicy", *json_getz(c, "podFailurePolicy"));
     obj_setz(&root, "spec", obj_done(&spec));
     const struct job *job = job_from(t, json_new(t->arena, obj_done(&root)));
-    enum job_policy_action action =
-        job_policy_of(t->arena, job, pod_from(t, json_getz(c, "pod")), NULL);
+    enum job_policy_action action = job_policy_of(t->arena, job, json_getz(c, "pod"), NULL);
     conf_same_str(t, "action", str_from(words[action]), json_str(json_getz(want, "action")));
     conf_same(t, "failJob", json_new(t->arena, json_of_bool(action == JOB_POLICY_FAIL_JOB)),
               json_getz(want, "failJob"));

@@ -16,14 +16,19 @@
 #define NOW ((struct instant){1000 * SECOND_NS})
 
 /* An object of a text in which single quotes stand for double ones. */
-static void *decoded(struct arena *a, const struct schema *schema, const char *text)
+static const struct json *tree_of(struct arena *a, const char *text)
 {
     char *copy = str_z(a, str_from(text));
 
     for (char *c = copy; *c; c++)
         if (*c == '\'')
             *c = '"';
-    return schema_decode(a, schema, json_parse(a, str_from(copy), NULL, NULL));
+    return json_parse(a, str_from(copy), NULL, NULL);
+}
+
+static void *decoded(struct arena *a, const struct schema *schema, const char *text)
+{
+    return schema_decode(a, schema, tree_of(a, text));
 }
 
 /* ---- failures ---- */
@@ -221,7 +226,7 @@ static void add_ends(struct buf *b, const char *list, struct str text, char mark
 
 /* "main:2 side:0 +init:0 DisruptionTarget=True": exit codes, those of init containers with a
  * plus, and a condition. */
-static const struct pod *failed_pod(struct arena *a, struct str text)
+static const struct json *failed_pod(struct arena *a, struct str text)
 {
     struct buf b = buf_in(a, 256);
     struct str rest = text, word, type, status;
@@ -238,7 +243,7 @@ static const struct pod *failed_pod(struct arena *a, struct str text)
     }
     buf_add(&b, S("}}"));
     buf_byte(&b, 0);
-    return decoded(a, kind_pod.schema, buf_str(&b).at);
+    return tree_of(a, buf_str(&b).at);
 }
 
 TEST(job_failure_rules)
