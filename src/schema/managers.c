@@ -299,14 +299,55 @@ static int add_back_owned(struct work *w, struct versioned merged, struct versio
     return 0;
 }
 
+static bool are_all_at(const struct managers *m, struct str version)
+{
+    vec_each (i, &m->list)
+        if (!str_eq(m->list.at[i].version, version))
+            return false;
+    return true;
+}
+
+/* Does the set hold, with each member, all that this member lies in? */
+static bool is_closed(struct fieldset set)
+{
+    for (size_t i = 0; i < set.n; i++)
+        if (set.at[i].below.n && (!set.at[i].is_member || !is_closed(set.at[i].below)))
+            return false;
+    return true;
+}
+
+/* prune() where all sets are at the version of the write and `named`, the last one, is closed:
+ * what goes is what of it stands there and is in no other set. Nothing that somebody owns can
+ * then go with something that is nobody's, which is what the long way is about. */
+static int prune_plainly(struct work *w, struct fieldset named, struct versioned *merged)
+{
+    const struct schema *s = schema_at(w, merged->version);
+    struct fieldset there;
+
+    vec_each (i, &w->managers.list)
+        if (named.n)
+            named = fieldset_difference(w->a, named,
+                                        typed_named(w->a, s, w->managers.list.at[i].set));
+    if (named.n == 0)
+        return 0;
+    if (set_of(w, *merged, &there) < 0)
+        return -1;
+    merged->v = typed_remove(w->a, s, merged->v, fieldset_intersection(w->a, there, named));
+    return 0;
+}
+
 /* Takes out of *merged what the manager's last apply owned and nobody owns now. */
 static int prune(struct work *w, const struct manager *last, struct versioned *merged)
 {
     const struct schema *s = schema_at(w, last->version);
     struct fieldset named = typed_named(w->a, s, last->set), in_merged, in_pruned;
     struct versioned at_last, pruned, out;
-    int known = convert(w, *merged, last->version, &at_last);
+    int known;
 
+    if (str_eq(last->version, merged->version) && is_closed(named) &&
+        are_all_at(&w->managers, merged->version))
+        return prune_plainly(w, named, merged);
+    known = convert(w, *merged, last->version, &at_last);
     if (known <= 0)
         return known;
     pruned = (struct versioned){typed_remove(w->a, s, at_last.v, named), last->version};
