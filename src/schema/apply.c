@@ -143,6 +143,9 @@ struct work {
 static void begin(struct work *k, struct arena *a, const struct apply_write *w)
 {
     *k = (struct work){.a = a, .w = w};
+    k->managed.sets = w->sets;
+    if (w->sets)
+        sets_begin(w->sets);
     k->at.w = w;
     k->at.v = (struct versions){NULL, schema_at, convert_at, ignored_at};
 }
@@ -272,7 +275,7 @@ static void read_managed(struct work *k, const struct json *live, const struct j
             return;
     }
     if (managed_read(k->a, managed_of(live), touch, &k->managed, &k->managers, NULL) < 0)
-        k->managed = (struct managed){0}, k->managers = (struct managers){0};
+        k->managed = (struct managed){.sets = k->w->sets}, k->managers = (struct managers){0};
 }
 
 /* Were the sets of a stored list recorded under the schemas of now? Those of built-in kinds
@@ -321,7 +324,8 @@ static bool is_of_a_shape(const struct work *k, const struct json *live,
 /* NULL: the shape is not known. */
 static const struct json *as_others(struct work *k, const struct json *next)
 {
-    const struct json *fields = shapes_find(k->w->shapes, k->w->kind, next);
+    struct shape_of of = {.kind = k->w->kind};
+    const struct json *fields = shapes_find(k->w->shapes, &of, next);
     struct managed_entry e = {.manager = k->w->manager, .version = k->w->kind->api_version};
 
     if (!fields)
@@ -336,9 +340,10 @@ static const struct json *as_others(struct work *k, const struct json *next)
 static void learn(struct work *k, const struct json *next, const struct json *done)
 {
     const struct json *list = managed_of(done);
+    struct shape_of of = {.kind = k->w->kind};
 
     if (json_len(list) == 1)
-        shapes_learn(k->w->shapes, k->w->kind, next, json_getz(json_at(list, 0), "fieldsV1"));
+        shapes_learn(k->w->shapes, &of, next, json_getz(json_at(list, 0), "fieldsV1"));
 }
 
 const struct json *apply_update(struct arena *a, const struct apply_write *w,
@@ -478,6 +483,33 @@ static const struct json *with_last_applied(struct work *k, const struct json *o
 
 /* ---- apply ---- */
 
+/* What an apply of that shape owns; NULL where it is not known. Tables of kinds that are not
+ * built in may be others tomorrow. */
+static const struct json *known_config(struct work *k, const struct json *config)
+{
+    struct shape_of of = {k->w->kind, k->w->subresource, true};
+
+    return k->w->shapes && k->w->kind->id >= 0 ? shapes_find(k->w->shapes, &of, config) : NULL;
+}
+
+/* The entry of `e` in what was made says what such a config owns. */
+static void learn_config(struct work *k, const struct json *config, const struct json *done,
+                         const struct managed_entry *e)
+{
+    struct shape_of of = {k->w->kind, k->w->subresource, true};
+    const struct json *list = managed_of(done);
+
+    if (!k->w->shapes || k->w->kind->id < 0)
+        return;
+    json_each (i, list) {
+        const struct json *v = json_at(list, i);
+        if (str_eq(json_str(json_getz(v, "operation")), S(MANAGED_APPLY)) &&
+            str_eq(json_str(json_getz(v, "manager")), e->manager) &&
+            str_eq(json_str(json_getz(v, "subresource")), e->subresource))
+            shapes_learn(k->w->shapes, &of, config, json_getz(v, "fieldsV1"));
+    }
+}
+
 static int check_config(struct work *k, const struct json *config, struct err *err)
 {
     if (json_has(managed_of(config)))
@@ -487,8 +519,8 @@ static int check_config(struct work *k, const struct json *config, struct err *e
 
 /* Ours, or kubectl's second try by force where it only meets itself. */
 static const struct json *merge(struct work *k, struct str id, const struct json *live,
-                                const struct json *config, struct apply_conflicts *out,
-                                struct err *err)
+                                const struct json *config, struct fieldset applied,
+                                struct apply_conflicts *out, struct err *err)
 {
     struct managers_write w = write_of(k, id, live, k->w->force);
     static const struct json empty = {.type = JSON_OBJECT};
@@ -497,6 +529,7 @@ static const struct json *merge(struct work *k, struct str id, const struct json
     const struct json *next;
 
     w.fits = is_fitting(k);
+    w.applied = applied;
     next = managers_apply(k->a, &w, config, &k->managers, &conflicts, &why);
 
     if (next)
@@ -524,12 +557,16 @@ const struct json *apply_config(struct arena *a, const struct apply_write *w,
     struct managed_entry e = {.manager = w->manager,
                               .subresource = w->subresource,
                               .version = w->kind->api_version,
-                              .is_apply = true},
-                         *put;
+                              .is_apply = true};
+    const struct json *fields;
+    struct fieldset applied = {0};
     struct work k;
 
     begin(&k, a, w);
-    if (check_config(&k, config, err) < 0)
+    fields = known_config(&k, config);
+    if (fields && sets_read(w->sets, a, fields, &applied, NULL) < 0)
+        fields = NULL;
+    if (!fields && check_config(&k, config, err) < 0)
         return NULL;
     if (managed_read(a, managed_of(live), NULL, &k.managed, &k.managers, err) < 0) {
         err_wrap(err, "failed to decode managed fields");
@@ -538,17 +575,17 @@ const struct json *apply_config(struct arena *a, const struct apply_write *w,
     if (live && k.managers.list.len == 0)
         record(&k, S(BEFORE_FIRST_APPLY), nothing(&k), before, NULL);
     e.id = managed_put(a, &k.managed, e)->id;
-    next = merge(&k, e.id, before, config, conflicts, err);
+    next = merge(&k, e.id, before, config, applied, conflicts, err);
     if (!next)
         return NULL;
     strip(&k, e.id);
     if (str_eq(w->manager, S(KUBECTL)) && last_applied(before).len)
         next = with_last_applied(&k, next, config);
-    if (next == before || json_eq(next, before)) {
-        next = with_managed(&k, next);
-        return live && json_eq(next, live) ? live : next;
-    }
-    put = managed_find(&k.managed, e.id);
-    put->time = time_text(a, w->now);
-    return with_managed(&k, next);
+    bool is_same = next == before || json_eq(next, before);
+    if (!is_same)
+        managed_find(&k.managed, e.id)->time = time_text(a, w->now);
+    next = with_managed(&k, next);
+    if (!fields)
+        learn_config(&k, config, next, &e);
+    return is_same && live && json_eq(next, live) ? live : next;
 }

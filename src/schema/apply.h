@@ -7,6 +7,7 @@
 #pragma once
 
 #include "schema/managers.h"
+#include "schema/sets.h"
 #include "schema/shapes.h"
 
 #define APPLY_MAX_UPDATERS 10  /* entries of updates; older ones are merged */
@@ -33,7 +34,8 @@ struct apply_write {
     struct str subresource;                /* "" for the object itself */
     struct fieldset reset;                 /* what nobody owns at this endpoint */
     struct instant now;
-    struct shapes *shapes; /* what new objects own, or NULL: it is found out each time */
+    struct shapes *shapes; /* what was written before, or NULL: all is found out each time */
+    struct sets *sets;     /* what was read before; NULL without `shapes` */
     bool force;            /* apply only */
     bool is_known;         /* live was stored by these functions under these very tables */
 };

@@ -101,7 +101,7 @@ static int read_entry(struct arena *a, const struct json *v, const struct manage
         return err_set(err, ERR_SYNTAX, "fieldsType must be FieldsV1");
     e.id = managed_id(a, e.manager, e.is_apply, e.subresource, e.version);
     bool apart = is_apart(touch, &e, fields);
-    if (!apart && json_has(fields) && fieldset_read(a, fields, &e.set, err) < 0)
+    if (!apart && json_has(fields) && sets_read(m->sets, a, fields, &e.set, err) < 0)
         return -1;
     if (e.set.n == 0 && !apart)
         return 0;
@@ -126,7 +126,7 @@ int managed_read(struct arena *a, const struct json *list, const struct managed_
                  struct managed *m, struct managers *managers, struct err *err)
 {
     scoped(id_map_fini) id_map ids = {0};
-    struct managed read = {0};
+    struct managed read = {.sets = m->sets};
     struct managers found = {0};
 
     if (json_len(list) > APPLY_MAX_ENTRIES)
@@ -213,7 +213,14 @@ struct json managed_entry_json(struct arena *a, const struct managed_entry *e,
     return obj_done(&o);
 }
 
-static struct json write_entry(struct arena *a, const struct sorted *x)
+static struct json write_set(struct arena *a, const struct sets *sets, struct fieldset set)
+{
+    const struct json *text = sets_text(sets, set);
+
+    return text ? *json_copy(a, text) : fieldset_write(a, set);
+}
+
+static struct json write_entry(struct arena *a, const struct sets *sets, const struct sorted *x)
 {
     struct managed_entry e = *x->e;
 
@@ -223,7 +230,7 @@ static struct json write_entry(struct arena *a, const struct sorted *x)
     e.version = x->m->version;
     return managed_entry_json(a, &e,
                               has_set_as_read(x) ? *json_getz(e.raw, "fieldsV1")
-                                                 : fieldset_write(a, x->m->set));
+                                                 : write_set(a, sets, x->m->set));
 }
 
 /* Its tag mostly says where. */
@@ -258,7 +265,7 @@ struct json managed_write(struct arena *a, struct managed *m, const struct manag
     struct json_arr l = arr_in(a);
 
     vec_each (i, &managers->list)
-        arr_add(&l, write_entry(a, &sorted[i]));
+        arr_add(&l, write_entry(a, m->sets, &sorted[i]));
     return arr_done(&l);
 }
 

@@ -18,6 +18,7 @@ struct managed_entry {
 
 struct managed {
     VEC(struct managed_entry) entries;
+    struct sets *sets; /* what was read before, or NULL */
 };
 
 /* An id: equal for entries that are one. An apply is one whatever its version. */
@@ -34,7 +35,8 @@ struct managed_touch {
     struct str own;     /* the writer's id */
 };
 
-/* Reads a list of entries (may be NULL); `touch` may be NULL. -1: ERR_SYNTAX. */
+/* Reads a list of entries (may be NULL) into `m`, whose `sets` stay; `touch` may be NULL. -1:
+ * ERR_SYNTAX. */
 int managed_read(struct arena *a, const struct json *list, const struct managed_touch *touch,
                  struct managed *m, struct managers *managers, struct err *err);
 /* The entries of `managers`, sorted; an empty list where there are none. Unchanged ones are

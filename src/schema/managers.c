@@ -374,6 +374,17 @@ static bool nothing_dropped(const struct work *w, const struct manager *last,
     return str_eq(last->version, w->w->version) && fieldset_within(last->set, *set);
 }
 
+static int applied_by(struct work *w, const struct json *config, struct fieldset *out)
+{
+    *out = w->w->applied;
+    if (out->n)
+        return 0;
+    if (typed_set(w->a, schema_at(w, w->w->version), config, out, w->err) < 0)
+        return -1;
+    *out = fieldset_recursive_difference(w->a, *out, ignored_at(w, w->w->version));
+    return 0;
+}
+
 const struct json *managers_apply(struct arena *a, const struct managers_write *write,
                                   const struct json *config, struct managers *managers,
                                   struct conflicts *conflicts, struct err *err)
@@ -388,9 +399,8 @@ const struct json *managers_apply(struct arena *a, const struct managers_write *
     if (!write->fits)
         reconcile(&w);
     next.v = typed_merge(a, s, write->live, config, err);
-    if (!next.v || typed_set(a, s, config, &set, err) < 0)
+    if (!next.v || applied_by(&w, config, &set) < 0)
         return NULL;
-    set = fieldset_recursive_difference(a, set, ignored_at(&w, write->version));
     m = managers_find(&w.managers, write->id);
     if (m) {
         last = *m;

@@ -49,6 +49,7 @@ struct managers_write {
     const struct json *live; /* {} where there is none */
     bool force;              /* apply only */
     bool fits;               /* the managers' sets were recorded under these schemas */
+    struct fieldset applied; /* what the config of an apply owns; empty: it is found out */
     /* What managers_compare() found, or NULL: it is found out. */
     const struct typed_changes *changed;
 };

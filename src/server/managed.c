@@ -36,6 +36,7 @@ static struct apply_write write_of(struct request *r, const struct apply_version
                                 .now = io_now(r->server->io),
                                 .is_known = is_by_these_rules(r),
                                 .shapes = &r->server->shapes,
+                                .sets = r->server->sets,
                                 .force = r->options.force};
 }
 

@@ -34,6 +34,7 @@ static struct server *server_alloc(struct io *io, const struct server_config *co
     s->config = *config;
     s->names = arena_sized(16 << 10);
     s->scratch = arena_sized(SERVER_SCRATCH);
+    s->sets = sets_new();
     arena_raw(&s->scratch, 1, 1);
     list_init(&s->watches);
     list_init(&s->clients);
@@ -100,6 +101,7 @@ void server_free(struct server *s)
         free(r);
     }
     shapes_fini(&s->shapes);
+    sets_free(s->sets);
     arena_fini(&s->scratch);
     map_fini(&s->kind_by_plural);
     map_fini(&s->kind_by_name);

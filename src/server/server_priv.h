@@ -6,6 +6,7 @@
 #include "api/status.h"
 #include "api/write_options.h"
 #include "object/object.h"
+#include "schema/sets.h"
 #include "schema/shapes.h"
 #include "schema/table.h"
 #include "server/server.h"
@@ -67,7 +68,8 @@ struct server {
     struct request *spare[SERVER_SPARE_REQUESTS]; /* ended, for the next ones: only their arenas
                                                      count */
     size_t n_spare;
-    struct shapes shapes; /* of what was created last */
+    struct shapes shapes; /* of what was written last */
+    struct sets *sets;    /* of fields, that were read last */
     struct arena scratch; /* of the tree that is being written: never empty */
     server_tap_fn *tap;
     void *tap_ctx;

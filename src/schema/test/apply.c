@@ -286,6 +286,8 @@ TEST(apply_apart)
     check(most > 4);
 }
 
+static const struct shape_of created = {.kind = &thing_kind};
+
 /* What a new object owns may be told by another's of its shape: which may not be seen. */
 TEST(apply_shapes)
 {
@@ -293,20 +295,26 @@ TEST(apply_shapes)
         const char *first, *second;
         bool is_one_shape;
     } cases[] = {
-        {"'replicas':1,'name':'a'",                     "'replicas':2,'name':'b'", true },
-        {"'limits':{'a':'1'}",                          "'limits':{'a':'2'}",      true },
-        {"'limits':{'a':'1'}",                          "'limits':{'b':'1'}",      false},
-        {"'limits':{'a':'1'}",                          "'limits':{}",             false},
-        {"'limits':{}",                                 "'limits':null",           false},
-        {"'replicas':1",                                "'replicas':1,'name':'b'", false},
+        {"'replicas':1,'name':'a'",                     "'replicas':2,'name':'b'",         true },
+        {"'limits':{'a':'1'}",                          "'limits':{'a':'2'}",              true },
+        {"'limits':{'a':'1'}",                          "'limits':{'b':'1'}",              false},
+        {"'limits':{'a':'1'}",                          "'limits':{}",                     false},
+        {"'limits':{}",                                 "'limits':null",                   false},
+        {"'replicas':1",                                "'replicas':1,'name':'b'",         false},
         {"'items':[{'name':'a','port':1,'value':'x'}]",
-         "'items':[{'name':'b','port':1,'value':'x'}]",                            false},
+         "'items':[{'name':'b','port':1,'value':'x'}]",                                    false},
         {"'items':[{'name':'a','port':1,'value':'x'}]",
-         "'items':[{'name':'a','port':1,'value':'x'}]",                            true },
-        {"'items':[]",                                  "'items':[{'name':'a'}]",  false},
-        {"'tags':['a']",                                "'tags':['b']",            false},
-        {"'raw':1",                                     "'raw':{'a':1}",           false},
-        {"'raw':{'a':1,'b':2}",                         "'raw':{'b':1,'c':2}",     false},
+         "'items':[{'name':'a','port':1,'value':'y'}]",                                    true },
+        {"'items':[{'name':'a','port':1,'value':'x'}]", "'items':[{'name':'a','port':1}]",
+         false                                                                                  },
+        {"'items':[{'name':'a','port':1}]",
+         "'items':[{'name':'a','port':1},{'name':'b','port':1}]",                          false},
+        {"'args':['a']",                                "'args':['b']",                    true },
+        {"'args':['a']",                                "'args':['a',1]",                  false},
+        {"'items':[]",                                  "'items':[{'name':'a'}]",          false},
+        {"'tags':['a']",                                "'tags':['b']",                    false},
+        {"'raw':1",                                     "'raw':{'a':1}",                   false},
+        {"'raw':{'a':1,'b':2}",                         "'raw':{'b':1,'c':2}",             false},
     };
     scoped(arena_fini) struct arena a = arena_sized(1 << 16);
 
@@ -325,9 +333,9 @@ TEST(apply_shapes)
                            "'spec':{%s}}%c",
                            k, k ? cases[i].second : cases[i].first, 0)
                     .at);
-        check(shapes_find(&shapes, &thing_kind, object[0]) == NULL);
+        check(shapes_find(&shapes, &created, object[0]) == NULL);
         apply_update(&a, &kept, NULL, object[0]);
-        check((shapes_find(&shapes, &thing_kind, object[1]) != NULL) == cases[i].is_one_shape);
+        check((shapes_find(&shapes, &created, object[1]) != NULL) == cases[i].is_one_shape);
         check_same(json_text(&a, apply_update(&a, &kept, NULL, object[1])),
                    json_text(&a, apply_update(&a, &alone, NULL, object[1])));
     }
@@ -358,16 +366,16 @@ TEST(apply_shapes_many)
     size_t n = 0;
 
     for (int i = 0; i < 100; i++)
-        shapes_learn(&shapes, &thing_kind,
-                     thing_parse(&a, str_printf(&a, "{'k%d':1}%c", i, 0).at), &fields);
+        shapes_learn(&shapes, &created, thing_parse(&a, str_printf(&a, "{'k%d':1}%c", i, 0).at),
+                     &fields);
     for (int i = 0; i < 100; i++)
-        n += shapes_find(&shapes, &thing_kind,
+        n += shapes_find(&shapes, &created,
                          thing_parse(&a, str_printf(&a, "{'k%d':2}%c", i, 0).at)) != NULL;
     check_int(n, 8 + 100 / 16);
     for (int i = 0; i < 2 * SHAPES_MAX; i++) {
         const struct json *tree = thing_parse(&a, str_printf(&a, "{'l%d':1}%c", i, 0).at);
-        shapes_learn(&shapes, &thing_kind, tree, &fields);
-        check(shapes_find(&shapes, &thing_kind, tree) != NULL);
+        shapes_learn(&shapes, &created, tree, &fields);
+        check(shapes_find(&shapes, &created, tree) != NULL);
     }
 }
 
@@ -422,4 +430,74 @@ TEST(apply_kubectl)
     check_samez(annotation, "{\"spec\":{\"replicas\":2}}\n");
     update(&w, "edit", "", "{'metadata':{},'spec':{'replicas':5}}");
     check(!apply(&w, "kubectl", false, "{'spec':{'replicas':2}}"));
+}
+
+/* Applies one after the other, with what came before remembered and without. */
+TEST(apply_config_shapes)
+{
+    static const struct {
+        const char *manager, *subresource;
+        bool force;
+        const char *body;
+    } steps[] = {
+        {"one",   "",       false, "'spec':{'replicas':1,'tags':['a']}"                     },
+        {"one",   "",       false, "'spec':{'replicas':2,'tags':['a']}"                     },
+        {"one",   "",       false, "'spec':{'replicas':3,'tags':['b']}"                     },
+        {"two",   "",       false, "'spec':{'replicas':1,'tags':['a']}"                     },
+        {"two",   "",       true,  "'spec':{'replicas':1,'tags':['a']}"                     },
+        {"one",   "",       false, "'spec':{'items':[{'name':'a','value':'x'}]}"            },
+        {"one",   "",       false, "'spec':{'items':[{'name':'a','value':'y'}]}"            },
+        {"one",   "",       false, "'spec':{'items':[{'name':'b','value':'y'}]}"            },
+        {"one",   "",       false, "'spec':{'items':[{'name':'b','value':'y','port':7}]}"   },
+        {"one",   "",       false, "'spec':{'replicas':'many','tags':['a']}"                },
+        {"one",   "",       false, "'spec':{'none':1}"                                      },
+        {"three", "status", false, "'status':{'conditions':[{'type':'A','status':'True'}]}" },
+        {"three", "status", false, "'status':{'conditions':[{'type':'A','status':'False'}]}"},
+        {"three", "status", false, "'status':{'phase':'x'},'spec':{'replicas':9}"           },
+        {"three", "",       true,  "'status':{'phase':'x'},'spec':{'replicas':9}"           },
+        {"three", "status", false, "'status':{'phase':'y'},'spec':{'replicas':9}"           },
+        {"one",   "",       false, "'metadata':{'managedFields':[]},'spec':{'replicas':1}"  },
+        {"two",   "",       false, ""                                                       },
+        {"one",   "",       false, ""                                                       },
+    };
+    scoped(arena_fini) struct arena a = arena_sized(1 << 18);
+    static const struct json_raw_path stored = {
+        {S_INIT("metadata"), S_INIT("managedFields"), S_INIT("fieldsV1")},
+        3
+    };
+    scoped(shapes_fini) struct shapes shapes = {0};
+    struct sets *sets = sets_new();
+    struct world plain = {.a = &a}, kept = {.a = &a};
+
+    for (size_t i = 0; i < 4 * countof(steps); i++) {
+        size_t n = i % countof(steps);
+        const struct json *next[2];
+        struct world *w = &plain;
+        const struct json *config =
+            thing_parse(&a, str_printf(&a, "{'apiVersion':'test/v1','kind':'Thing'%s%s}%c",
+                                       steps[n].body[0] ? "," : "", steps[n].body, 0)
+                                .at);
+        test_case(steps[n].body);
+        for (int k = 0; k < 2; k++, w = &kept) {
+            struct apply_write write = write_of(w, steps[n].manager, steps[n].subresource);
+            write.force = steps[n].force;
+            write.shapes = k ? &shapes : NULL;
+            write.sets = k ? sets : NULL;
+            w->err = (struct err){0};
+            next[k] = apply_config(&a, &write, w->live, config, &w->conflicts, &w->err);
+            if (next[k]) /* as it comes from a store */
+                w->live = json_parse_raw(&a, json_text(&a, next[k]), &stored, NULL);
+        }
+        check(!next[0] == !next[1]);
+        check_same(err_str(&kept.err), err_str(&plain.err));
+        check_same(json_text(&a, kept.live), json_text(&a, plain.live));
+    }
+    test_case("who creates owns more than who applies the same");
+    const struct json *config = thing_parse(
+        &a, "{'apiVersion':'test/v1','kind':'Thing','spec':{'replicas':1,'tags':['a']}}");
+    struct apply_write write = write_of(&plain, "one", "");
+    const struct json *alone = apply_update(&a, &write, NULL, config);
+    write.shapes = &shapes;
+    check_same(json_text(&a, apply_update(&a, &write, NULL, config)), json_text(&a, alone));
+    sets_free(sets);
 }
