@@ -330,9 +330,9 @@ static int prune_plainly(struct work *w, struct fieldset named, struct versioned
                                         typed_named(w->a, s, w->managers.list.at[i].set));
     if (named.n == 0)
         return 0;
-    if (set_of(w, *merged, &there) < 0)
+    if (typed_held(w->a, s, merged->v, named, &there, w->err) < 0)
         return -1;
-    merged->v = typed_remove(w->a, s, merged->v, fieldset_intersection(w->a, there, named));
+    merged->v = typed_remove(w->a, s, merged->v, there);
     return 0;
 }
 

@@ -44,6 +44,9 @@ const struct json *typed_extract(struct arena *a, const struct schema *s, const 
 
 /* The set, with every declared field that has something below it as a member. */
 struct fieldset typed_named(struct arena *a, const struct schema *s, struct fieldset set);
+/* What of the set is in the value: the intersection with typed_named() of typed_set(). */
+int typed_held(struct arena *a, const struct schema *s, const struct json *v,
+               struct fieldset set, struct fieldset *out, struct err *err);
 /* A set that was recorded under an older schema, made to fit this one: below what is atomic now
  * nothing is owned alone. True where that changes it. */
 bool typed_reconcile(struct arena *a, const struct schema *s, struct fieldset set,

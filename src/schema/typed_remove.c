@@ -169,6 +169,94 @@ struct fieldset typed_named(struct arena *a, const struct schema *s, struct fiel
     return (struct fieldset){out, set.n};
 }
 
+/* Would typed_set() of a granular value find anything? */
+static bool has_fields(const struct schema *s, const struct json *v, enum form form)
+{
+    bool declared;
+
+    if (form == FORM_LIST)
+        return json_len(v) != 0;
+    json_each_member (m, v) {
+        const struct schema *type = typed_member(s, m, &declared);
+        enum form below = type ? typed_form(type, &m->value) : FORM_SCALAR;
+        if (!type || !declared || typed_is_empty_map(&m->value) ||
+            typed_is_atomic(type, below) || has_fields(type, &m->value, below))
+            return true;
+    }
+    return false;
+}
+
+/* What of the entry is a field of the value under it. */
+static int held_at(struct walk *w, const struct schema *s, const struct json *v,
+                   struct fieldset_entry *e, bool is_declared);
+
+static int held_in_list(struct walk *w, const struct schema *s, const struct json *v,
+                        struct fieldset set, fieldset_level *level)
+{
+    struct items items;
+    uint32_t count;
+
+    if (typed_items(w, s, v, NULL, &items) < 0)
+        return -1;
+    for (size_t i = 0; i < set.n; i++) {
+        struct fieldset_entry e = set.at[i];
+        size_t at = typed_items_find(&items, &e.e, &count);
+        if (at == STR_NONE)
+            continue;
+        if (count > 1)
+            e.below = (struct fieldset){0};
+        if (held_at(w, typed_item(s), &v->items[at], &e, false) < 0)
+            return -1;
+        vec_push_in(w->arena, level, e);
+    }
+    return 0;
+}
+
+static int held_in_map(struct walk *w, const struct schema *s, const struct json *v,
+                       struct fieldset set, fieldset_level *level)
+{
+    bool declared;
+
+    for (size_t i = 0; i < set.n; i++) {
+        struct fieldset_entry e = set.at[i];
+        const struct json *m = e.e.kind == ELEMENT_FIELD ? json_get(v, e.e.name) : NULL;
+        const struct schema *type = m ? typed_named_member(s, e.e.name, &declared) : NULL;
+        if (!type)
+            continue;
+        if (held_at(w, type, m, &e, declared) < 0)
+            return -1;
+        vec_push_in(w->arena, level, e);
+    }
+    return 0;
+}
+
+static int held_at(struct walk *w, const struct schema *s, const struct json *v,
+                   struct fieldset_entry *e, bool is_declared)
+{
+    enum form form = typed_form(s, v);
+    bool is_leaf = typed_is_atomic(s, form) || typed_is_empty_map(v);
+    struct fieldset below = e->below;
+
+    e->is_member &= is_leaf || !is_declared || has_fields(s, v, form);
+    e->below = (struct fieldset){0};
+    return is_leaf ? 0 : typed_held(w->arena, s, v, below, &e->below, w->err);
+}
+
+int typed_held(struct arena *a, const struct schema *s, const struct json *v,
+               struct fieldset set, struct fieldset *out, struct err *err)
+{
+    enum form form = typed_form(s, v);
+    fieldset_level level = {0};
+    struct walk w = {a, err};
+
+    if (set.n && typed_contents(v, form) &&
+        (form == FORM_LIST ? held_in_list(&w, s, v, set, &level)
+                           : held_in_map(&w, s, v, set, &level)) < 0)
+        return -1;
+    *out = fieldset_of(a, &level);
+    return 0;
+}
+
 /* By the type alone. */
 static enum form type_form(const struct schema *s)
 {

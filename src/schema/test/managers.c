@@ -300,6 +300,15 @@ TEST(managers_histories)
     }
 }
 
+static void check_held(struct history *h, const struct json *v, struct fieldset set)
+{
+    struct fieldset held;
+
+    check_int(typed_held(h->a, &thing_spec, v, set, &held, NULL), 0);
+    check(fieldset_eq(
+        held, fieldset_intersection(h->a, set, typed_named(h->a, &thing_spec, set_of(h, v)))));
+}
+
 /* Merging and comparing agree: nothing is removed, and what changed is what config says. */
 TEST(typed_merge_and_compare)
 {
@@ -321,6 +330,8 @@ TEST(typed_merge_and_compare)
                               typed_named(&a, &thing_spec, set_of(&h, config))));
         check(fieldset_within(set_of(&h, config),
                               typed_named(&a, &thing_spec, set_of(&h, merged))));
+        check_held(&h, live, set_of(&h, config));
+        check_held(&h, merged, typed_named(&a, &thing_spec, set_of(&h, config)));
         arena_reset(&a);
     }
 }
