@@ -163,6 +163,16 @@ char *str_z(struct arena *a, struct str s)
     return z;
 }
 
+char *str_own(struct str s)
+{
+    char *z = mem_alloc(s.len + 1);
+
+    if (s.len)
+        memcpy(z, s.at, s.len);
+    z[s.len] = 0;
+    return z;
+}
+
 struct str str_printf(struct arena *a, const char *format, ...)
 {
     va_list args, again;

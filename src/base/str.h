@@ -108,6 +108,8 @@ bool str_to_u64(struct str s, uint64_t *out);
 /* Copies into the arena. str_z() adds a terminating 0. */
 struct str str_copy(struct arena *a, struct str s);
 char *str_z(struct arena *a, struct str s);
+/* As str_z(), on the heap: the caller's to free(). */
+char *str_own(struct str s);
 struct str str_printf(struct arena *a, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 struct str str_join(struct arena *a, const struct str *parts, size_t n, struct str sep);

@@ -20,15 +20,6 @@ struct line {
     struct parked *first, *last;
 };
 
-static char *own_copy(struct str s)
-{
-    char *own = mem_alloc(s.len + 1);
-
-    memcpy(own, s.at, s.len);
-    own[s.len] = 0;
-    return own;
-}
-
 /* ---- lines ---- */
 
 static struct str line_key(struct arena *a, const struct amounts *asks, int32_t priority)
@@ -56,7 +47,7 @@ static struct line *line_of(struct sched *s, struct amounts *asks, int32_t prior
         return *known;
     }
     l = mem_zero(1, sizeof(*l));
-    l->key = own_copy(key);
+    l->key = str_own(key);
     l->asks = *asks;
     l->priority = priority;
     *map_put(&s->lines, str_of(l->key, key.len)) = l;
@@ -114,7 +105,7 @@ void sched_park(struct sched *s, struct str key, const struct pod *pod)
         line_leave(s, p);
     } else {
         p = mem_zero(1, sizeof(*p));
-        p->key = own_copy(key);
+        p->key = str_own(key);
         p->place = ++s->last_place;
         *map_put(&s->parked, str_from(p->key)) = p;
     }

@@ -109,6 +109,21 @@ TEST(str_concat)
     check_same(str_join(&a, NULL, 0, S(", ")), S(""));
 }
 
+TEST(str_own)
+{
+    static const struct str cases[] = {
+        S_INIT("bytes"), S_INIT(""), S_INIT("a\0b"), {NULL, 0}
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        char *own = str_own(cases[i]);
+        check(own != cases[i].at);
+        check_same(str_of(own, cases[i].len), cases[i]);
+        check_int(own[cases[i].len], 0);
+        free(own);
+    }
+}
+
 TEST(str_u64)
 {
     scoped(arena_fini) struct arena a = {0};
