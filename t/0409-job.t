@@ -39,11 +39,17 @@ test_expect_success 'without completions it is a queue of work: after the first 
 test_expect_success 'Events say what was done' '
 	events one >got && grep "Normal SuccessfulCreate Created pod: one-" got && grep "Normal Completed Job completed" got
 '
+test_expect_success 'of thirty pods nine are told one by one, the others together' '
+	job many true "completions: 30
+		parallelism: 30" | kubectl apply -f - && ended many Complete &&
+	wait_until 10 "kubectl describe job many | grep -F \"(combined from similar events): Created pod: many-\"" &&
+	test "$(events many | grep -c "Normal SuccessfulCreate Created pod: many-")" = 9
+'
 test_expect_success 'metrics count it' '
 	job bad "exit 1" "backoffLimit: 0" | kubectl apply -f - && ended bad Failed && kubectl get --raw /metrics >got &&
-	grep "^job_controller_jobs_finished_total{completion_mode=\"NonIndexed\",result=\"succeeded\",reason=\"\"} 3$" got &&
+	grep "^job_controller_jobs_finished_total{completion_mode=\"NonIndexed\",result=\"succeeded\",reason=\"\"} 4$" got &&
 	grep "^job_controller_jobs_finished_total{completion_mode=\"NonIndexed\",result=\"failed\",reason=\"BackoffLimitExceeded\"} 1$" got &&
-	grep "^job_controller_job_pods_finished_total{completion_mode=\"NonIndexed\",result=\"succeeded\"} 9$" got &&
+	grep "^job_controller_job_pods_finished_total{completion_mode=\"NonIndexed\",result=\"succeeded\"} 39$" got &&
 	awk "/^job_controller_terminated_pods_tracking_finalizer_total/ { n[\$1] = \$2 } END {
 		for (k in n) if (k ~ /add/) a = n[k]; else d = n[k]; exit a != d }" got
 '

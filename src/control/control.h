@@ -161,8 +161,10 @@ void step_delete(struct step *s, const struct client_target *t,
 void step_ignore_error(struct step *s);
 
 /* An Event about the object; equal ones are counted up in one Event. `type` is "Normal" or
- * "Warning"; the note is cut at 1024 bytes. Never fails the step. Past a burst of a thousand
- * they are written at fifty a second, and the rest is left out. */
+ * "Warning"; the note is cut at 1024 bytes. Never fails the step. Of what a controller, or the
+ * component, says of one object not all is written: similar ones are combined, twenty-five
+ * writes stand open and one more each five minutes (event_told.h, after upstream's recorders).
+ * Past a burst of a thousand about all objects they come at fifty a second. */
 #define EVENT_NOTE_MAX 1024
 void step_event(struct step *s, struct object *about, const char *type, const char *reason,
                 const char *format, ...) like_printf(5, 6);

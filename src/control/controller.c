@@ -107,6 +107,11 @@ void controller_free(struct controller *c)
     free(c);
 }
 
+struct str controller_name(const struct controller *c)
+{
+    return str_from(c->config.name);
+}
+
 void controller_start(struct controller *c)
 {
     io_later(control_io(c->control), work, c);

@@ -8,6 +8,7 @@ struct event_book;
 /* The caches are ready: what is queued may run. */
 void controller_start(struct controller *c);
 void controller_free(struct controller *c);
+struct str controller_name(const struct controller *c);
 void control_add_controller(struct control *c, struct controller *controller);
 struct str control_component(const struct control *c);
 struct event_book *control_events(const struct control *c);

@@ -1,89 +1,208 @@
 /* event.c - Events: what happened to an object, for people
  *
- * An event that says the same about the same object again is counted up in the Event that
- * stands already; a repetition within EVENT_QUIET of the last write is counted without being
- * written, and the next write carries the count. The book forgets the oldest past
- * EVENT_BOOK_MAX.
+ *     say() ──▶ told book: which Event, may it be written? ──▶ soon or later ──▶ client
  *
- * Events are for people, who read no thousands: past EVENT_BURST of them they are written at
- * EVENT_RATE, and what is more than that is left out, as upstream's recorders do. Conditions
- * lose nothing.
+ * event_told.h has the rules about one object, which are upstream's. Over all objects there is
+ * a last guard where upstream's recorders have a queue that drops and a client that waits: past
+ * EVENT_BURST writes they come at EVENT_RATE, the last EVENT_RESERVE for warnings alone.
+ * Conditions lose nothing.
  *
- * They are written a moment later than what they tell of, together: whoever waits for that
- * waits for no Event.
+ * A new Event is written EVENT_SOON after what it tells of, together with others: whoever waits
+ * for that waits for no Event. Where it is one more of an Event that stands, the write comes
+ * EVENT_LATER. What is said meanwhile goes with the write that is on its way and takes nothing
+ * from any allowance: the count that people read is the true one for as long as upstream would
+ * write every step of it, and there is more left for what is told next. Upstream has no such
+ * delay, so that a Job of thirty pods has nothing left for its end.
  */
 #include "control/controller_priv.h"
+#include "control/event_told.h"
 
+#include "api/core_v1.h"
 #include "api/kinds.h"
 #include "io/io.h"
 #include "object/object.h"
-#include "value/time.h"
+#include "schema/codec.h"
+#include "schema/view.h"
+#include "value/names.h"
 
-#define EVENT_BOOK_MAX 4096
-#define EVENT_QUIET span_s(1)
-#define EVENT_DELAY span_ms(10)
-#define EVENT_RATE 50 /* new ones a second that are written */
+#define EVENT_SOON span_ms(10)
+#define EVENT_LATER span_s(1)
+#define EVENT_RATE 50 /* writes a second */
 #define EVENT_BURST 1000
-#define EVENT_RESERVE 250 /* of the burst, for warnings alone */
+#define EVENT_RESERVE 250 /* of the burst */
+#define EVENT_COST (SECOND_NS / EVENT_RATE)
 
-struct told {
-    struct str key; /* uid, type, reason and note; owned */
-    struct str ns, name;
-    struct instant last_write;
-    int64_t count;
+/* One write, from when it is decided until it is answered. */
+struct writing {
+    struct list link;        /* in a lane, then in book->asked */
+    struct control *control; /* NULL: it has ended */
+    struct told *told;
+    struct object *about;
+    bool is_patch;
 };
 
-struct unwritten {
-    struct str ns;
-    struct json body;
+/* Writes that go together. */
+struct lane {
+    struct event_book *book;
+    struct list writes;
+    struct io_timer *timer;
+    struct span delay;
 };
 
 struct event_book {
     struct control *control;
-    MAP(struct told *) told;
-    VEC(struct unwritten) unwritten;
-    struct arena arena; /* of what is unwritten */
-    struct io_timer *timer;
+    struct told_book *told;
+    struct lane soon, later;
+    struct list asked;
     uint64_t n_made, n_left_out;
-    int64_t budget; /* nanoseconds that are not spent; one event costs SECOND_NS / EVENT_RATE */
-    struct instant counted;
+    int64_t budget; /* nanoseconds that are not spent; a write costs EVENT_COST */
+    struct span counted;
 };
 
-static void told_free(struct told *t)
+/* ---- what is written ---- */
+
+static struct object_reference *reference_to(struct arena *a, const struct object *about)
 {
-    free((char *)(uintptr_t)t->key.at);
-    free((char *)(uintptr_t)t->name.at);
-    free((char *)(uintptr_t)t->ns.at);
-    free(t);
+    struct object_key key = object_key(about);
+    struct object_reference *r = arena_new(a, struct object_reference);
+
+    SET(r, kind, key.kind->kind);
+    if (key.ns.len)
+        SET(r, namespace, key.ns);
+    SET(r, name, key.name);
+    SET(r, uid, object_uid(about));
+    SET(r, api_version, key.kind->api_version);
+    SET(r, resource_version, str_of_u64(a, object_revision(about)));
+    return r;
 }
 
-static void nobody_asks(void *ctx, const struct client_answer *answer)
+static struct client_target target_of(const struct writing *w)
 {
-    (void)ctx;
-    if (answer->err && answer->err->code != ERR_CANCELED)
-        log_debug("event not written", "why=\"%s\"", answer->err->text);
+    struct str ns = object_key(w->about).ns;
+
+    return (struct client_target){
+        .kind = &kind_event, .ns = ns.len ? ns : S("default"), .name = str_from(w->told->name)};
 }
 
-static void write_all(void *ctx)
+static void set_story(struct event *e, const struct told *t)
 {
-    struct event_book *b = ctx;
+    SET(e, message, t->note);
+    SET(e, last_timestamp, t->last);
+    SET(e, count, (int32_t)MIN(t->count, (int64_t)INT32_MAX));
+}
 
-    vec_each (i, &b->unwritten) {
-        struct client_target target = {.kind = &kind_event, .ns = b->unwritten.at[i].ns};
-        client_create(control_client(b->control), &target, &b->unwritten.at[i].body,
-                      nobody_asks, NULL);
+static struct json whole_body(struct arena *a, const struct writing *w)
+{
+    struct event *e = arena_new(a, struct event);
+    struct object_meta *meta = arena_new(a, struct object_meta);
+    struct event_source *source = arena_new(a, struct event_source);
+    struct client_target t = target_of(w);
+
+    SET(meta, name, t.name);
+    SET(meta, namespace, t.ns);
+    SET(source, component, control_component(w->control));
+    SET(e, api_version, kind_event.api_version);
+    SET(e, kind, kind_event.kind);
+    SET(e, metadata, meta);
+    SET(e, involved_object, reference_to(a, w->about));
+    SET(e, reason, w->told->reason);
+    SET(e, source, source);
+    SET(e, first_timestamp, w->told->first);
+    SET(e, type, w->told->type);
+    SET(e, reporting_component, control_component(w->control));
+    set_story(e, w->told);
+    return schema_encode(a, kind_event.schema, e);
+}
+
+static struct json patch_body(struct arena *a, const struct told *t)
+{
+    struct event *e = arena_new(a, struct event);
+
+    set_story(e, t);
+    return schema_encode(a, kind_event.schema, e);
+}
+
+/* ---- writing ---- */
+
+static void writing_free(struct writing *w)
+{
+    list_del(&w->link);
+    told_unref(w->told);
+    object_unref(w->about);
+    free(w);
+}
+
+static void answered(void *ctx, const struct client_answer *answer);
+
+static void create(struct writing *w)
+{
+    scoped(arena_fini) struct arena a = arena_sized(4 << 10);
+    struct client_target t = target_of(w);
+    struct json body = whole_body(&a, w);
+
+    w->is_patch = false;
+    w->told->stands = true;
+    client_create(control_client(w->control), &t, &body, answered, w);
+}
+
+static void count_up(struct writing *w)
+{
+    scoped(arena_fini) struct arena a = arena_sized(4 << 10);
+    struct client_target t = target_of(w);
+    struct json body = patch_body(&a, w->told);
+
+    w->is_patch = true;
+    client_patch(control_client(w->control), &t, CLIENT_PATCH_MERGE, &body,
+                 &(struct client_patch_options){0}, answered, w);
+}
+
+/* One that is gone, after its hour, is written anew. */
+static void answered(void *ctx, const struct client_answer *answer)
+{
+    struct writing *w = ctx;
+    const struct err *err = answer->err;
+
+    if (err && w->control && err->code != ERR_CANCELED) {
+        if (w->is_patch && err->code == ERR_NOT_FOUND) {
+            create(w);
+            return;
+        }
+        log_debug("event not written", "why=\"%s\"", err->text);
+        w->told->stands &= w->is_patch;
     }
-    vec_clear(&b->unwritten);
-    arena_reset(&b->arena);
+    writing_free(w);
 }
 
-static void write_later(struct event_book *b, struct str ns, const struct json *body)
+static void write_lane(void *ctx)
 {
-    struct unwritten u = {str_copy(&b->arena, ns), *json_copy(&b->arena, body)};
+    struct lane *l = ctx;
 
-    vec_push(&b->unwritten, u);
-    if (!io_timer_is_set(b->timer))
-        io_timer_set(b->timer, EVENT_DELAY);
+    list_each (p, &l->writes) {
+        struct writing *w = list_item(p, struct writing, link);
+        list_del(&w->link);
+        list_add(&l->book->asked, &w->link);
+        w->told->is_ready = false;
+        if (w->told->stands)
+            count_up(w);
+        else
+            create(w);
+    }
+}
+
+/* ---- the book ---- */
+
+static void lane_init(struct lane *l, struct event_book *b, struct span delay)
+{
+    *l = (struct lane){.book = b, .delay = delay};
+    list_init(&l->writes);
+    l->timer = io_timer_new(control_io(b->control), write_lane, l);
+}
+
+static void lane_fini(struct lane *l)
+{
+    io_timer_free(l->timer);
+    list_each (p, &l->writes)
+        writing_free(list_item(p, struct writing, link));
 }
 
 struct event_book *event_book_new(struct control *c)
@@ -91,146 +210,100 @@ struct event_book *event_book_new(struct control *c)
     struct event_book *b = mem_zero(1, sizeof(*b));
 
     b->control = c;
-    b->timer = io_timer_new(control_io(c), write_all, b);
-    b->budget = EVENT_BURST * (SECOND_NS / EVENT_RATE);
-    b->counted = io_now(control_io(c));
+    b->told = told_book_new();
+    lane_init(&b->soon, b, EVENT_SOON);
+    lane_init(&b->later, b, EVENT_LATER);
+    list_init(&b->asked);
+    b->budget = EVENT_BURST * EVENT_COST;
+    b->counted = io_uptime(control_io(c));
     return b;
 }
 
 void event_book_free(struct event_book *b)
 {
-    map_each (i, &b->told)
-        told_free(*map_at(&b->told, i));
-    map_fini(&b->told);
-    io_timer_free(b->timer);
-    vec_fini(&b->unwritten);
-    arena_fini(&b->arena);
+    lane_fini(&b->soon);
+    lane_fini(&b->later);
+    list_each (p, &b->asked) {
+        list_item(p, struct writing, link)->control = NULL;
+        list_del(p);
+    }
+    told_book_free(b->told);
     free(b);
 }
 
-static struct str heap_copy(struct str s)
+/* May one more be written, of all objects? */
+static bool has_budget(struct event_book *b, struct str type, struct span now)
 {
-    char *at = mem_alloc(s.len + 1);
+    const int64_t most = EVENT_BURST * EVENT_COST;
+    int64_t least = str_eqz(type, "Normal") ? EVENT_RESERVE * EVENT_COST : 0;
+    int64_t since = MIN(now.ns - b->counted.ns, most);
 
-    if (s.len)
-        memcpy(at, s.at, s.len);
-    return str_of(at, s.len);
-}
-
-static struct json reference_to(struct arena *a, const struct object *about)
-{
-    struct object_key key = object_key(about);
-    struct json_obj o = obj_in(a);
-
-    obj_setz(&o, "kind", json_of_str(key.kind->kind));
-    if (key.ns.len)
-        obj_setz(&o, "namespace", json_of_str(key.ns));
-    obj_setz(&o, "name", json_of_str(key.name));
-    obj_setz(&o, "uid", json_of_str(object_uid(about)));
-    obj_setz(&o, "apiVersion", json_of_str(key.kind->api_version));
-    obj_setz(&o, "resourceVersion", json_of_str(str_of_u64(a, object_revision(about))));
-    return obj_done(&o);
-}
-
-static struct json event_body(struct control *c, struct arena *a, const struct object *about,
-                              const struct told *t, struct str type, struct str reason,
-                              struct str note)
-{
-    struct json time = json_of_str(time_text(a, io_now(control_io(c))));
-    struct json_obj o = obj_in(a), meta = obj_in(a), source = obj_in(a);
-
-    obj_setz(&meta, "name", json_of_str(t->name));
-    obj_setz(&meta, "namespace", json_of_str(t->ns));
-    obj_setz(&source, "component", json_of_str(control_component(c)));
-    obj_setz(&o, "apiVersion", json_of_z("v1"));
-    obj_setz(&o, "kind", json_of_z("Event"));
-    obj_setz(&o, "metadata", obj_done(&meta));
-    obj_setz(&o, "involvedObject", reference_to(a, about));
-    obj_setz(&o, "reason", json_of_str(reason));
-    obj_setz(&o, "message", json_of_str(note));
-    obj_setz(&o, "source", obj_done(&source));
-    obj_setz(&o, "firstTimestamp", time);
-    obj_setz(&o, "lastTimestamp", time);
-    obj_setz(&o, "count", json_of_i64(1));
-    obj_setz(&o, "type", json_of_str(type));
-    obj_setz(&o, "reportingComponent", json_of_str(control_component(c)));
-    return obj_done(&o);
-}
-
-static void count_up(struct control *c, struct arena *a, struct told *t)
-{
-    struct instant now = io_now(control_io(c));
-    struct json_obj o = obj_in(a);
-    struct client_target target = {.kind = &kind_event, .ns = t->ns, .name = t->name};
-
-    t->count++;
-    if (instant_sub(now, t->last_write).ns < EVENT_QUIET.ns)
-        return;
-    t->last_write = now;
-    obj_setz(&o, "count", json_of_i64(t->count));
-    obj_setz(&o, "lastTimestamp", json_of_str(time_text(a, now)));
-    struct json body = obj_done(&o);
-    client_patch(control_client(c), &target, CLIENT_PATCH_MERGE, &body,
-                 &(struct client_patch_options){0}, nobody_asks, NULL);
-}
-
-static void forget_oldest(struct event_book *b)
-{
-    map_each (i, &b->told) {
-        struct told *t = *map_at(&b->told, i);
-        map_del(&b->told, t->key);
-        told_free(t);
-        return;
-    }
-}
-
-/* May one more be written? */
-static bool spend(struct event_book *b, struct str type, struct instant now)
-{
-    const int64_t cost = SECOND_NS / EVENT_RATE;
-    int64_t least = str_eqz(type, "Normal") ? EVENT_RESERVE * cost : 0;
-    int64_t since = MAX(instant_sub(now, b->counted).ns, INT64_C(0));
-
-    b->budget = since > EVENT_BURST * cost ? EVENT_BURST * cost
-                                           : MIN(b->budget + since, EVENT_BURST * cost);
+    b->budget = MIN(b->budget + since, most);
     b->counted = now;
-    if (b->budget - cost < least) {
-        if (b->n_left_out++ == 0)
-            log_info("more events than are written", "rate=%d", EVENT_RATE);
+    if (b->budget - EVENT_COST >= least)
+        return true;
+    if (b->n_left_out++ == 0)
+        log_info("more events than are written", "rate=%d", EVENT_RATE);
+    return false;
+}
+
+static bool spend(struct event_book *b, const struct said *s, struct span now)
+{
+    if (!has_budget(b, s->type, now) || !told_spend(b->told, s, now))
         return false;
-    }
-    b->budget -= cost;
+    b->budget -= EVENT_COST;
     b->n_left_out = 0;
     return true;
 }
 
-static void say(struct control *c, struct object *about, struct str type, struct str reason,
-                struct str note)
+static struct str hex(char room[16], uint64_t v)
 {
-    scoped(arena_fini) struct arena a = arena_sized(4 << 10);
-    struct event_book *b = control_events(c);
-    struct str key =
-        str_concat(&a, object_uid(about), S(" "), type, S(" "), reason, S(" "), note);
-    struct told **found = map_get(&b->told, key);
-    struct object_key of = object_key(about);
+    char *at = room + 16;
 
-    if (found) {
-        count_up(c, &a, *found);
-        return;
-    }
-    struct instant now = io_now(control_io(c));
-    if (!spend(b, type, now))
-        return;
-    if (map_len(&b->told) >= EVENT_BOOK_MAX)
-        forget_oldest(b);
-    struct told *t = mem_zero(1, sizeof(*t));
-    *t = (struct told){.key = heap_copy(key), .last_write = now, .count = 1};
-    t->ns = heap_copy(of.ns.len ? of.ns : S("default"));
-    t->name = heap_copy(
-        str_printf(&a, "%.*s.%" PRIx64, STR_ARG(of.name), (uint64_t)now.ns + b->n_made++));
-    *map_put(&b->told, t->key) = t;
-    struct json body = event_body(c, &a, about, t, type, reason, note);
-    write_later(b, t->ns, &body);
+    do
+        *--at = "0123456789abcdef"[v & 15];
+    while (v >>= 4);
+    return str_of(at, (size_t)(room + 16 - at));
+}
+
+/* The object's name and the moment; where that is no name, the moment alone. */
+static char *name_of(struct event_book *b, struct str about, struct instant now)
+{
+    char room[512], digits[16];
+    scoped(arena_fini) struct arena a = arena_over(room, sizeof(room));
+    struct str moment = hex(digits, (uint64_t)now.ns + b->n_made++);
+    struct str name = str_concat(&a, about, S("."), moment);
+
+    return str_own(name_is(NAME_DNS_SUBDOMAIN, name) ? name
+                                                     : str_concat(&a, S("event."), moment));
+}
+
+static void queue(struct event_book *b, struct told *t, struct object *about)
+{
+    struct lane *l = t->stands ? &b->later : &b->soon;
+    struct writing *w = mem_zero(1, sizeof(*w));
+
+    *w = (struct writing){
+        .control = b->control, .told = told_ref(t), .about = object_ref(about)};
+    if (!t->name)
+        t->name = name_of(b, object_key(about).name, t->last);
+    t->is_ready = true;
+    list_add(&l->writes, &w->link);
+    if (!io_timer_is_set(l->timer))
+        io_timer_set(l->timer, l->delay);
+}
+
+static void say(struct control *c, struct object *about, const struct said *s)
+{
+    struct event_book *b = control_events(c);
+    struct span uptime = io_uptime(control_io(c));
+    struct told *t = told_count(b->told, s, uptime);
+
+    t->last = io_now(control_io(c));
+    if (t->count == 1)
+        t->first = t->last;
+    if (!t->is_ready && spend(b, s, uptime))
+        queue(b, t, about);
 }
 
 like_printf(2, 0) static struct str
@@ -249,20 +322,29 @@ void step_event(struct step *s, struct object *about, const char *type, const ch
                 const char *format, ...)
 {
     char room[EVENT_NOTE_MAX + 1];
+    struct said said = {controller_name(s->controller),
+                        object_uid(about),
+                        str_from(type),
+                        str_from(reason),
+                        {0}};
     va_list args;
 
     va_start(args, format);
-    say(s->control, about, str_from(type), str_from(reason), note_of(room, format, args));
+    said.note = note_of(room, format, args);
     va_end(args);
+    say(s->control, about, &said);
 }
 
 void control_event(struct control *c, struct object *about, const char *type,
                    const char *reason, const char *format, ...)
 {
     char room[EVENT_NOTE_MAX + 1];
+    struct said said = {
+        control_component(c), object_uid(about), str_from(type), str_from(reason), {0}};
     va_list args;
 
     va_start(args, format);
-    say(c, about, str_from(type), str_from(reason), note_of(room, format, args));
+    said.note = note_of(room, format, args);
     va_end(args);
+    say(c, about, &said);
 }
