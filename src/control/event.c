@@ -54,9 +54,10 @@ struct event_book {
     struct told_book *told;
     struct lane soon, later;
     struct list asked;
-    uint64_t n_made, n_left_out;
+    uint64_t n_made;
     int64_t budget; /* nanoseconds that are not spent; a write costs EVENT_COST */
     struct span counted;
+    bool has_complained; /* since all of the budget was there */
 };
 
 /* ---- what is written ---- */
@@ -240,10 +241,12 @@ static bool has_budget(struct event_book *b, struct str type, struct span now)
 
     b->budget = MIN(b->budget + since, most);
     b->counted = now;
+    b->has_complained &= b->budget < most;
     if (b->budget - EVENT_COST >= least)
         return true;
-    if (b->n_left_out++ == 0)
+    if (!b->has_complained)
         log_info("more events than are written", "rate=%d", EVENT_RATE);
+    b->has_complained = true;
     return false;
 }
 
@@ -252,7 +255,6 @@ static bool spend(struct event_book *b, const struct said *s, struct span now)
     if (!has_budget(b, s->type, now) || !told_spend(b->told, s, now))
         return false;
     b->budget -= EVENT_COST;
-    b->n_left_out = 0;
     return true;
 }
 
