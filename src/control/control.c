@@ -4,6 +4,8 @@
 
 #include "io/io.h"
 
+#define PRESSED_BY 16 /* requests under way */
+
 struct preparation {
     control_prepare_fn *fn;
     void *ctx;
@@ -60,6 +62,11 @@ struct io *control_io(const struct control *c)
 struct client *control_client(const struct control *c)
 {
     return c->client;
+}
+
+bool control_is_pressed(const struct control *c)
+{
+    return client_load(c->client).under_way >= PRESSED_BY;
 }
 
 struct str control_component(const struct control *c)

@@ -15,9 +15,8 @@
 /* Of one run: each takes memory until it is answered, and many of them more than the processor
  * has at hand. */
 #define WRITES_AT_ONCE 16
-/* While that many requests of clients are under way they come first: a controller runs when the
- * loop has nothing else to do, and in any case once for so many requests. */
-#define PRESSED_BY 16
+/* While many requests of clients are under way they come first: a controller runs when the loop
+ * has nothing else to do, and in any case once for so many requests. */
 #define ASKED_A_RUN 2
 
 struct controller {
@@ -236,7 +235,7 @@ static uint64_t runs_of_turn(struct controller *c, bool *is_pressed)
     uint64_t asked = load.so_far - c->asked;
 
     c->asked = load.so_far;
-    *is_pressed = load.under_way >= PRESSED_BY;
+    *is_pressed = control_is_pressed(c->control);
     return *is_pressed ? MIN(1 + asked / ASKED_A_RUN, RUNS_A_TURN) : RUNS_A_TURN;
 }
 

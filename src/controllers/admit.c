@@ -6,6 +6,7 @@
 #include "controllers/admit.h"
 
 #include "controllers/controllers_priv.h"
+#include "controllers/pace.h"
 #include "controllers/queue_job.h"
 #include "controllers/words.h"
 #include "controllers/workload_decide.h"
@@ -56,6 +57,8 @@ struct admit {
     struct list writes; /* under way */
     bool has_started;
     bool is_waking; /* the cycle is about to be queued */
+    struct pace pace;
+    struct io_timer *wake; /* where it is to wait */
     VEC(struct object *)
     to_feed; /* Workloads of the start; from n_fed on each holds a reference */
     size_t n_fed;
@@ -73,13 +76,20 @@ static struct instant now_of(struct admit *ad)
 static void run_cycle(void *ctx)
 {
     struct admit *ad = ctx;
+    struct span wait =
+        pace_left(&ad->pace, io_uptime_now(ad->io), control_is_pressed(ad->control));
 
+    if (wait.ns > 0) {
+        io_timer_set(ad->wake, wait);
+        return;
+    }
     ad->is_waking = false;
     controller_queue(ad->controller, S("cycle"));
 }
 
 /* A cycle judges the heads of all queues of a tree anew: it waits for what else is on its way,
- * if only a little. */
+ * if only a little. Where clients wait for answers it waits longer, as what it decides is
+ * written behind their requests: meanwhile some of those whom it would evict have ended. */
 static void wake_cycle(struct admit *ad)
 {
     if (ad->is_waking)
@@ -571,6 +581,7 @@ static int cycle(struct step *s, struct err *err)
 {
     struct admit *ad = s->ctx;
     struct instant next = {0}, words;
+    struct span began = io_uptime_now(ad->io);
 
     (void)err;
     for (int n = 0; queue_has_heads(ad->engine, s->now, &next); n++) {
@@ -585,6 +596,7 @@ static int cycle(struct step *s, struct err *err)
         }
     }
     words = tell_waiting(ad);
+    pace_ran(&ad->pace, began, io_uptime_now(ad->io));
     if (!instant_is_set(next) || (instant_is_set(words) && instant_before(words, next)))
         next = words;
     if (instant_is_set(next))
@@ -613,6 +625,7 @@ struct admit *admit_new(struct control *c, const struct queue_config *config)
 
     ad->io = control_io(c);
     ad->control = c;
+    ad->wake = io_timer_new(ad->io, run_cycle, ad);
     list_init(&ad->writes);
     ad->config = *config;
     ad->config.afs_weights = NULL; /* the engine has its own */
@@ -645,6 +658,7 @@ void admit_free(struct admit *ad)
     if (!ad)
         return;
     io_later_cancel(ad->io, run_cycle, ad);
+    io_timer_free(ad->wake);
     list_each (p, &ad->writes)
         write_free(list_item(p, struct write, in_writes));
     for (size_t i = ad->n_fed; i < ad->to_feed.len; i++)
