@@ -98,3 +98,7 @@ void mem_settle(void);
 /* Makes the memory that malloc will give out next present: where nobody waits, the kernel's
  * part in it costs nothing. */
 void mem_ready(void);
+/* The next `size` bytes of the heap (1 GiB at most) in large pages, where the system has them:
+ * for a process that is going to fill them and goes far and wide in them. Nothing of them is
+ * touched yet. */
+void mem_large(size_t size);

@@ -12,8 +12,9 @@
 #include "sim/digest.h"
 #include "json/json.h"
 
-#define STEP span_s(1)   /* at most, while waiting for an answer */
-#define ANSWER_MOST 3600 /* steps: an answer that takes longer never comes */
+#define HEAP_AHEAD ((size_t)512 << 20) /* bytes that the heap may fill in large pages */
+#define STEP span_s(1)                 /* at most, while waiting for an answer */
+#define ANSWER_MOST 3600               /* steps: an answer that takes longer never comes */
 
 struct sim {
     struct io *io;
@@ -166,6 +167,7 @@ struct sim *sim_new(const struct sim_config *config, struct err *err)
     struct instant at =
         instant_is_set(config->start) ? config->start : (struct instant){SIM_START_NS};
 
+    mem_large(HEAP_AHEAD);
     s->digest = digest_new();
     s->io = io_sim_new(config->seed, at);
     s->server = server_new(s->io, &(struct server_config){.commit = config->commit});

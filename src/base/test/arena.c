@@ -133,3 +133,14 @@ TEST(mem_ready)
     mem_ready();
     check_int(mallinfo2().uordblks, before); /* all of it is free again */
 }
+
+TEST(mem_large)
+{
+    size_t before = mallinfo2().uordblks, resident = resident_kib();
+
+    mem_large((size_t)64 << 20);
+    check_int(mallinfo2().uordblks, before);
+    if (mallinfo2().arena) /* sanitizers have a heap of their own */
+        check(mallinfo2().arena >= (size_t)64 << 20);
+    check(resident_kib() < resident + 8192);
+}
