@@ -47,13 +47,22 @@ static void ring_grow(struct rack *r)
     r->n_ring = n;
 }
 
+/* A reader that is cut off lists everything again, which costs more than what it has not taken
+ * yet. */
+static bool is_too_heavy(const struct store *s, struct rack *r, size_t more)
+{
+    size_t bytes = r->past_bytes + more;
+
+    return bytes > s->past_limit && (bytes > STORE_MAX_LAG || r->first < watches_needed(r));
+}
+
 void history_add(struct store *s, struct rack *r, struct past event)
 {
     struct instant old = instant_add(event.when, (struct span){-STORE_MAX_AGE.ns});
 
-    while (r->first < r->last && (r->last - r->first >= STORE_MAX_EVENTS ||
-                                  r->past_bytes + past_weight(&event) > s->past_limit ||
-                                  instant_before(past_at(r, r->first)->when, old)))
+    while (r->first < r->last &&
+           (r->last - r->first >= STORE_MAX_EVENTS || is_too_heavy(s, r, past_weight(&event)) ||
+            instant_before(past_at(r, r->first)->when, old)))
         drop_first(r);
     if (r->last - r->first == r->n_ring)
         ring_grow(r);

@@ -24,6 +24,7 @@ struct store;
 #define STORE_MAX_VALUE ((size_t)1572864)   /* bytes of one object at rest */
 #define STORE_MAX_EVENTS 65536              /* of a kind, kept for watches */
 #define STORE_MAX_PAST ((size_t)6 << 20)    /* bytes of replaced versions of a kind */
+#define STORE_MAX_LAG ((size_t)48 << 20)    /* of them where a watch has yet to take them */
 #define STORE_MAX_AGE span_s(300)           /* of an event, where the kind sees new ones */
 #define STORE_WARM_BYTES ((size_t)64 << 20) /* of values in memory that are on disk too */
 #define STORE_MAX_BATCH 512                 /* puts in one commit */

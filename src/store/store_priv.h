@@ -28,6 +28,7 @@ struct rack {
     size_t past_bytes; /* of versions that only the ring holds */
     uint64_t gone;     /* events up to this revision are no longer known */
     struct list watches;
+    uint64_t needed, asked;     /* watches_needed(): what it said, and at which event */
     MAP(struct op *) in_flight; /* newest op of each path */
 };
 
@@ -117,6 +118,8 @@ uint64_t history_after(const struct rack *r, uint64_t revision);
 void history_fini(struct rack *r);
 struct store_event event_of(const struct past *p);
 void watches_wake(struct store *s, struct rack *r, struct str path);
+/* The first event that some watch has yet to take; it may be one of 64 before that. */
+uint64_t watches_needed(struct rack *r);
 void watches_fini(struct store *s);
 
 /* ---- index.c ---- */

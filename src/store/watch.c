@@ -1,13 +1,15 @@
 /* watch.c - watches: cursors into the ring of their kind
  *
- * A watch is told once that there is something, then takes events at its own pace. One that is
- * overtaken by the ring's end is cut off; nobody waits for it.
+ * A watch is told once that there is something, then takes events at its own pace. What it has
+ * yet to take is kept for it, within bounds (history.c); one that is overtaken by the ring's
+ * end is cut off; nobody waits for it.
  */
 #include "store/store_priv.h"
 
 #include "io/io.h"
 
 #define WAKE_SLICE 64 /* watches told in one turn */
+#define ASK_EVERY 64  /* events: there may be many watches */
 
 struct store_watch {
     struct list link;  /* in rack->watches */
@@ -65,6 +67,19 @@ void watches_wake(struct store *s, struct rack *r, struct str path)
     }
 }
 
+uint64_t watches_needed(struct rack *r)
+{
+    if (r->needed > r->first || r->last - r->asked < ASK_EVERY)
+        return r->needed; /* they only go on from there */
+    r->needed = r->asked = r->last;
+    list_each (link, &r->watches) {
+        const struct store_watch *w = list_item(link, struct store_watch, link);
+        if (!w->is_gone && !w->is_waiting)
+            r->needed = MIN(r->needed, w->next);
+    }
+    return r->needed;
+}
+
 static struct str heap_str(struct str s)
 {
     char *copy = mem_alloc(s.len + 1);
@@ -92,6 +107,7 @@ struct store_watch *store_watch_new(struct store *s, const struct kind *kind, st
     w->ctx = ctx;
     w->is_gone = revision < w->rack->gone;
     w->next = history_after(w->rack, revision);
+    w->rack->needed = MIN(w->rack->needed, w->next);
     list_add(&w->rack->watches, &w->link);
     if (w->is_gone || w->next < w->rack->last)
         tell_later(s, w);

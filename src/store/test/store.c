@@ -445,6 +445,81 @@ TEST(slow_watch)
     world_free(w);
 }
 
+static void count_wake(void *ctx)
+{
+    ((struct seen *)ctx)->wakes++;
+}
+
+#define PAD ((size_t)65536)
+
+static void put_heavy(struct world *w, struct arena *a)
+{
+    struct object *small = make(w, a, S("k")), *was = store_get(w->store, &thing, S("k"));
+    char *pad = arena_array(a, char, PAD);
+
+    memset(pad, 'x', PAD);
+    struct object *o =
+        object_new(&thing, json_with(a, object_tree(small, a), json_of_str(str_of(pad, PAD)),
+                                     "pad", NULL));
+    store_put(w->store, o, was ? object_revision(was) : 0, NULL, NULL);
+    object_unref(o);
+    object_unref(small);
+    run_dry(w);
+    while (io_turn(w->io))
+        ;
+}
+
+/* Of n versions of 64 KiB, how many a watch takes after the last one, -1: it is cut off. It was
+ * there from the start, or comes then and asks for all after the first while another one took
+ * each at once. */
+static int64_t taken_late(int n, bool is_there)
+{
+    scoped(arena_fini) struct arena a = {0};
+    struct world *w = world_new(false);
+    struct store_event e;
+    struct err err = {0};
+    struct seen s = {0};
+    int64_t taken = 0;
+    int rc = 0;
+
+    s.watch = store_watch_new(w->store, &thing, S(""), S(""), 0,
+                              is_there ? count_wake : take_all, &s);
+    for (int i = 0; i < n; i++) {
+        put_heavy(w, &a);
+        arena_reset(&a);
+    }
+    if (!is_there) {
+        store_watch_free(s.watch);
+        s.watch = store_watch_new(w->store, &thing, S(""), S(""), 1, count_wake, &s);
+    }
+    while ((rc = store_watch_next(s.watch, &e, &err)) == 1)
+        taken++;
+    store_watch_free(s.watch);
+    buf_fini(&s.out);
+    world_free(w);
+    return rc < 0 ? -1 : taken;
+}
+
+TEST(late_watch)
+{
+    static const struct {
+        const char *name;
+        int n;
+        bool is_there;
+        int64_t want;
+    } cases[] = {
+        {"what a slow one has not taken is kept for it", 300, true,  300},
+        {"within bounds",                                900, true,  -1 },
+        {"what everybody took is not",                   300, false, -1 },
+        {"but for a while",                              60,  false, 59 },
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        test_case(cases[i].name);
+        check_int(taken_late(cases[i].n, cases[i].is_there), cases[i].want);
+    }
+}
+
 TEST(counts)
 {
     scoped(arena_fini) struct arena a = {0};
