@@ -6,8 +6,8 @@
 #include "controllers/admit.h"
 
 #include "controllers/controllers_priv.h"
-#include "controllers/pace.h"
 #include "controllers/queue_job.h"
+#include "controllers/spacing.h"
 #include "controllers/words.h"
 #include "controllers/workload_decide.h"
 
@@ -57,7 +57,7 @@ struct admit {
     struct list writes; /* under way */
     bool has_started;
     bool is_waking; /* the cycle is about to be queued */
-    struct pace pace;
+    struct spacing spacing;
     struct io_timer *wake; /* where it is to wait */
     VEC(struct object *)
     to_feed; /* Workloads of the start; from n_fed on each holds a reference */
@@ -77,7 +77,7 @@ static void run_cycle(void *ctx)
 {
     struct admit *ad = ctx;
     struct span wait =
-        pace_left(&ad->pace, io_uptime_now(ad->io), control_is_pressed(ad->control));
+        spacing_left(&ad->spacing, io_uptime_now(ad->io), control_is_pressed(ad->control));
 
     if (wait.ns > 0) {
         io_timer_set(ad->wake, wait);
@@ -596,7 +596,7 @@ static int cycle(struct step *s, struct err *err)
         }
     }
     words = tell_waiting(ad);
-    pace_ran(&ad->pace, began, io_uptime_now(ad->io));
+    spacing_ran(&ad->spacing, began, io_uptime_now(ad->io));
     if (!instant_is_set(next) || (instant_is_set(words) && instant_before(words, next)))
         next = words;
     if (instant_is_set(next))

@@ -1,9 +1,9 @@
-/* pace.c - the tests of how often something costly may run */
-#include "controllers/pace.h"
+/* spacing.c - the tests of how often something costly may run */
+#include "controllers/spacing.h"
 
 #include "base/testing.h"
 
-TEST(pace)
+TEST(spacing)
 {
     static const struct {
         const char *name;
@@ -21,12 +21,13 @@ TEST(pace)
     };
 
     for (size_t i = 0; i < countof(cases); i++) {
-        struct pace p = {0};
+        struct spacing p = {0};
         test_case(cases[i].name);
-        pace_ran(&p, (struct span){cases[i].began_us * 1000},
-                 (struct span){cases[i].ended_us * 1000});
-        check_int(pace_left(&p, (struct span){cases[i].now_us * 1000}, cases[i].is_pressed).ns /
-                      1000,
-                  cases[i].want_us);
+        spacing_ran(&p, (struct span){cases[i].began_us * 1000},
+                    (struct span){cases[i].ended_us * 1000});
+        check_int(
+            spacing_left(&p, (struct span){cases[i].now_us * 1000}, cases[i].is_pressed).ns /
+                1000,
+            cases[i].want_us);
     }
 }
