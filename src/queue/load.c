@@ -45,12 +45,12 @@ static double load_weight(struct arena *a, const struct json *spec)
 
 /* ---- small parts ---- */
 
-struct str load_name(const struct json *o)
+static struct str load_name(const struct json *o)
 {
     return json_str(json_path(o, "metadata", "name", NULL));
 }
 
-struct str load_ns(const struct json *o)
+static struct str load_ns(const struct json *o)
 {
     return json_str(json_path(o, "metadata", "namespace", NULL));
 }

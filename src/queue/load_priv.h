@@ -3,8 +3,6 @@
 
 #include "queue/load.h"
 
-struct str load_name(const struct json *o);
-struct str load_ns(const struct json *o);
 struct queue_term load_term(struct arena *a, const struct json *expressions,
                             const struct json *labels);
 const struct queue_toleration *load_tolerations(struct arena *a, const struct json *list,

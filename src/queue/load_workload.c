@@ -22,12 +22,13 @@ enum seen {
     SEEN_COUNT,
 };
 
-/* The conditions of one version by type; NULL where it has none. */
-struct conditions {
+/* One version's parts, found once, and its conditions by type; NULL where it has none. */
+struct parts {
+    const struct json *meta, *notes, *spec, *status;
     const struct json *at[SEEN_COUNT];
 };
 
-static struct conditions conditions_of(const struct json *wl)
+static struct parts parts_of(const struct json *wl)
 {
     static const struct str types[SEEN_COUNT] = {
         [SEEN_FINISHED] = S_INIT("Finished"),
@@ -39,9 +40,12 @@ static struct conditions conditions_of(const struct json *wl)
         [SEEN_PODS_READY] = S_INIT("PodsReady"),
         [SEEN_PREEMPTED] = S_INIT("Preempted"),
     };
-    const struct json *list = json_path(wl, "status", "conditions", NULL);
-    struct conditions out = {0};
+    struct parts out = {.meta = json_getz(wl, "metadata"),
+                        .spec = json_getz(wl, "spec"),
+                        .status = json_getz(wl, "status")};
+    const struct json *list = json_getz(out.status, "conditions");
 
+    out.notes = json_getz(out.meta, "annotations");
     json_each (i, list) {
         struct str type = json_str(json_getz(json_at(list, i), "type"));
         for (size_t k = 0; k < SEEN_COUNT; k++)
@@ -79,11 +83,10 @@ int64_t queue_load_priority(const struct queue_config *config, const struct json
     return *base + *boost;
 }
 
-static struct instant order_time(const struct queue_config *config, const struct json *wl,
-                                 const struct conditions *seen)
+static struct instant order_time(const struct queue_config *config, const struct parts *p)
 {
-    const struct json *evicted = seen->at[SEEN_EVICTED];
-    const struct json *preempted = seen->at[SEEN_PREEMPTED];
+    const struct json *evicted = p->at[SEEN_EVICTED];
+    const struct json *preempted = p->at[SEEN_PREEMPTED];
     struct str reason = json_str(json_getz(evicted, "reason"));
 
     if (condition_is(evicted, "True") &&
@@ -93,19 +96,19 @@ static struct instant order_time(const struct queue_config *config, const struct
     if (!queue_gate(config, QUEUE_GATE_PRIORITY_SORTING) && condition_is(preempted, "True") &&
         str_eq(json_str(json_getz(preempted, "reason")), S("InCohortReclaimWhileBorrowing")))
         return instant_add(time_of(json_getz(preempted, "lastTransitionTime")), span_ms(1));
-    return time_of(json_path(wl, "metadata", "creationTimestamp", NULL));
+    return time_of(json_getz(p->meta, "creationTimestamp"));
 }
 
 struct instant queue_load_order_time(const struct queue_config *config, const struct json *wl)
 {
-    struct conditions seen = conditions_of(wl);
+    struct parts p = parts_of(wl);
 
-    return order_time(config, wl, &seen);
+    return order_time(config, &p);
 }
 
-static uint32_t check_flags(const struct json *wl)
+static uint32_t check_flags(const struct parts *p)
 {
-    const struct json *checks = json_path(wl, "status", "admissionChecks", NULL);
+    const struct json *checks = json_getz(p->status, "admissionChecks");
     bool all_ready = json_len(checks) > 0;
     uint32_t flags = 0;
 
@@ -118,10 +121,10 @@ static uint32_t check_flags(const struct json *wl)
     return flags | (all_ready ? (uint32_t)WL_CHECKS_READY : 0);
 }
 
-static bool any_gate_closed(const struct json *wl)
+static bool any_gate_closed(const struct parts *p)
 {
-    const struct json *gates = json_path(wl, "spec", "preemptionGates", NULL);
-    const struct json *states = json_path(wl, "status", "preemptionGates", NULL);
+    const struct json *gates = json_getz(p->spec, "preemptionGates");
+    const struct json *states = gates ? json_getz(p->status, "preemptionGates") : NULL;
 
     json_each (i, gates) {
         bool is_open = false;
@@ -136,7 +139,7 @@ static bool any_gate_closed(const struct json *wl)
     return false;
 }
 
-static uint32_t load_flags(const struct json *wl, const struct conditions *seen)
+static uint32_t load_flags(const struct parts *p)
 {
     static const struct {
         enum seen condition;
@@ -151,25 +154,24 @@ static uint32_t load_flags(const struct json *wl, const struct conditions *seen)
         {SEEN_WAITS_FOR_PODS, "True",  WL_WAITS_FOR_PODS},
         {SEEN_PODS_READY,     "True",  WL_PODS_READY    },
     };
-    const struct json *notes = json_path(wl, "metadata", "annotations", NULL);
-    const struct json *reserved = seen->at[SEEN_RESERVED];
-    uint32_t flags = check_flags(wl);
+    const struct json *reserved = p->at[SEEN_RESERVED];
+    uint32_t flags = check_flags(p);
 
     for (size_t i = 0; i < countof(rows); i++)
-        if (condition_is(seen->at[rows[i].condition], rows[i].status))
+        if (condition_is(p->at[rows[i].condition], rows[i].status))
             flags |= rows[i].flag;
     if (condition_is(reserved, "False") &&
         str_eq(json_str(json_getz(reserved, "reason")), S("OnHold")))
         flags |= WL_ON_HOLD;
-    if (!json_bool(json_path(wl, "spec", "active", NULL), true))
+    if (!json_bool(json_getz(p->spec, "active"), true))
         flags |= WL_INACTIVE;
-    if (json_str(json_getz(notes, "kueue.x-k8s.io/admission-gated-by")).len)
+    if (json_str(json_getz(p->notes, "kueue.x-k8s.io/admission-gated-by")).len)
         flags |= WL_GATED;
-    if (any_gate_closed(wl))
+    if (any_gate_closed(p))
         flags |= WL_PREEMPTION_GATED;
-    if (json_len(json_path(wl, "status", "unhealthyNodes", NULL)))
+    if (json_len(json_getz(p->status, "unhealthyNodes")))
         flags |= WL_UNHEALTHY;
-    const struct json *psas = json_path(wl, "status", "admission", "podSetAssignments", NULL);
+    const struct json *psas = json_path(p->status, "admission", "podSetAssignments", NULL);
     json_each (i, psas)
         if (str_eq(json_str(json_getz(json_at(psas, i), "delayedTopologyRequest")),
                    S("Pending")) &&
@@ -435,9 +437,11 @@ static void load_admission(struct arena *a, const struct json *wl, const struct 
 {
     const struct json *admission = json_path(wl, "status", "admission", NULL);
     const struct json *list = json_getz(admission, "podSetAssignments");
+
+    if (!admission)
+        return;
     struct queue_podset_admission *at =
         arena_array(a, struct queue_podset_admission, json_len(list));
-
     out->admitted_to = json_str(json_getz(admission, "clusterQueue"));
     out->admission = at;
     out->n_admission = json_len(list);
@@ -454,35 +458,42 @@ static uint32_t spec_digest(struct arena *a, const struct json *wl,
 
     for (size_t i = 0; i < spec->n_podsets;
          i++) /* LimitRanges and RuntimeClasses change them */
-        for (size_t k = 0; k < spec->podsets[i].n_requests; k++)
-            buf_printf(&b, "%.*s=%" PRId64 "|", STR_ARG(spec->podsets[i].requests[k].resource),
-                       spec->podsets[i].requests[k].amount);
+        for (size_t k = 0; k < spec->podsets[i].n_requests; k++) {
+            buf_add(&b, spec->podsets[i].requests[k].resource);
+            buf_byte(&b, '=');
+            buf_i64(&b, spec->podsets[i].requests[k].amount);
+            buf_byte(&b, '|');
+        }
     buf_byte(&b, spec->flags & WL_INVALID ? '1' : '0');
     add_part(&b, json_getz(wl, "spec"));
     uint64_t h = str_digest(buf_str(&b));
     return (uint32_t)(h ^ h >> 32);
 }
 
-/* And of the rest. */
-static uint32_t state_digest(struct arena *a, const struct json *wl,
-                             const struct conditions *seen, bool is_gated)
+/* And of the rest; of most there is nothing. */
+static uint32_t state_digest(struct arena *a, const struct parts *p, bool is_gated)
 {
-    struct buf b = buf_in(a, 512);
+    const struct json *boost = json_getz(p->notes, "kueue.x-k8s.io/priority-boost");
+    const struct json *reclaimable = json_getz(p->status, "reclaimablePods");
+    struct buf b = {0};
 
-    add_part(&b, json_get(json_path(wl, "metadata", "annotations", NULL),
-                          S("kueue.x-k8s.io/priority-boost")));
-    add_part(&b, json_path(wl, "status", "reclaimablePods", NULL));
-    add_part(&b, seen->at[SEEN_EVICTED]);
-    add_part(&b, seen->at[SEEN_REQUEUED]);
+    if (!json_has(boost) && !json_has(reclaimable) && !p->at[SEEN_EVICTED] &&
+        !p->at[SEEN_REQUEUED])
+        return is_gated;
+    b = buf_in(a, 512);
+    add_part(&b, boost);
+    add_part(&b, reclaimable);
+    add_part(&b, p->at[SEEN_EVICTED]);
+    add_part(&b, p->at[SEEN_REQUEUED]);
     buf_byte(&b, is_gated ? '1' : '0');
     uint64_t h = str_digest(buf_str(&b));
     return (uint32_t)(h ^ h >> 32);
 }
 
 /* The Workload that owns it. */
-static struct str parent_of(const struct json *wl)
+static struct str parent_of(const struct parts *p)
 {
-    const struct json *owners = json_path(wl, "metadata", "ownerReferences", NULL);
+    const struct json *owners = json_getz(p->meta, "ownerReferences");
 
     json_each (i, owners) {
         const struct json *o = json_at(owners, i);
@@ -496,30 +507,29 @@ static struct str parent_of(const struct json *wl)
 static void load_state(struct arena *a, const struct json *wl, const struct queue_loader *l,
                        struct queue_workload_spec *out)
 {
-    const struct json *notes = json_path(wl, "metadata", "annotations", NULL);
-    struct conditions seen = conditions_of(wl);
+    struct parts p = parts_of(wl);
     int64_t base, boost;
 
     *out = (struct queue_workload_spec){
-        .ns = load_ns(wl),
-        .name = load_name(wl),
-        .uid = json_str(json_path(wl, "metadata", "uid", NULL)),
-        .queue = json_str(json_path(wl, "spec", "queueName", NULL)),
-        .generation = json_i64(json_path(wl, "metadata", "generation", NULL), 0),
-        .flags = load_flags(wl, &seen),
+        .ns = json_str(json_getz(p.meta, "namespace")),
+        .name = json_str(json_getz(p.meta, "name")),
+        .uid = json_str(json_getz(p.meta, "uid")),
+        .queue = json_str(json_getz(p.spec, "queueName")),
+        .generation = json_i64(json_getz(p.meta, "generation"), 0),
+        .flags = load_flags(&p),
         .priority = queue_load_priority(l->config, wl, &base, &boost, NULL),
-        .order_time = order_time(l->config, wl, &seen),
-        .requeue_at = time_of(json_path(wl, "status", "requeueState", "requeueAt", NULL)),
+        .order_time = order_time(l->config, &p),
+        .requeue_at = time_of(json_path(p.status, "requeueState", "requeueAt", NULL)),
         .replaces =
-            json_str(json_get(notes, S("kueue.x-k8s.io/workload-slice-replacement-for"))),
+            json_str(json_getz(p.notes, "kueue.x-k8s.io/workload-slice-replacement-for")),
         .allowed_flavors =
-            json_str(json_get(notes, S("kueue.x-k8s.io/workload-allowed-resource-flavors"))),
+            json_str(json_getz(p.notes, "kueue.x-k8s.io/workload-allowed-resource-flavors")),
     };
     if (out->flags & WL_RESERVED)
-        out->reserved_at = time_of(json_getz(seen.at[SEEN_RESERVED], "lastTransitionTime"));
+        out->reserved_at = time_of(json_getz(p.at[SEEN_RESERVED], "lastTransitionTime"));
     if (out->allowed_flavors.len)
-        out->parent = parent_of(wl);
-    out->state_digest = state_digest(a, wl, &seen, (out->flags & WL_PREEMPTION_GATED) != 0);
+        out->parent = parent_of(&p);
+    out->state_digest = state_digest(a, &p, (out->flags & WL_PREEMPTION_GATED) != 0);
     load_admission(a, wl, l, out);
 }
 
