@@ -2,6 +2,8 @@
  *
  *     a timer for each set ──▶ create          a watch of all Workloads ──▶ serve()
  *
+ * A set's Workloads come one after the other, as Kueue's own generator makes them: one that is
+ * late is sent when the one before is answered, and its wait counts from when it was due.
  * Whoever is admitted runs for its time and is finished then; whoever is evicted gives its
  * quota back at once, as a job does whose pods are gone. One write of a Workload is under way
  * at a time.
@@ -24,6 +26,7 @@ struct set {
     int queue; /* in all */
     size_t class;
     int made;
+    bool is_creating;
 };
 
 struct work {
@@ -337,11 +340,18 @@ static void changed(void *ctx, const struct watch_event *e)
 
 /* ---- arrivals ---- */
 
+static void arrive(void *ctx);
+
 static void created(void *ctx, const struct client_answer *answer)
 {
-    (void)ctx;
-    if (answer->err && answer->err->code != ERR_CANCELED)
+    struct set *s = ctx;
+
+    if (answer->err && answer->err->code == ERR_CANCELED)
+        return;
+    if (answer->err)
         die("cannot create a Workload: %s", answer->err->text);
+    s->is_creating = false;
+    arrive(s);
 }
 
 static void create(struct set *s)
@@ -364,23 +374,24 @@ static void create(struct set *s)
         "\"name\":\"c\",\"image\":\"pause\",\"resources\":{\"requests\":{\"cpu\":\"%d\"}}}],"
         "\"restartPolicy\":\"Never\"}}}]}}",
         STR_ARG(w->name), s->queue, c->priority, c->cpu);
-    client_create(l->submit, &t, json_parse(&a, text, NULL, NULL), created, w);
+    s->is_creating = true;
+    s->made++;
+    client_create(l->submit, &t, json_parse(&a, text, NULL, NULL), created, s);
 }
 
-/* All that should have come by now. */
+/* The next one, once it is due and the one before is answered. */
 static void arrive(void *ctx)
 {
     struct set *s = ctx;
     const struct kueue_class *c = &s->load->shape->classes[s->class];
-    int64_t now = since(s->load).ns;
+    int64_t left = span_ms((int64_t)(s->made + 1) * c->every_ms).ns - since(s->load).ns;
 
-    while (s->made < c->count && span_ms((int64_t)(s->made + 1) * c->every_ms).ns <= now) {
+    if (s->is_creating || s->made == c->count)
+        return;
+    if (left > 0)
+        io_timer_set(s->timer, (struct span){left});
+    else
         create(s);
-        s->made++;
-    }
-    if (s->made < c->count)
-        io_timer_set(s->timer,
-                     (struct span){span_ms((int64_t)(s->made + 1) * c->every_ms).ns - now});
 }
 
 void kueue_load_go(struct kueue_load *l, void (*end)(void *ctx))
