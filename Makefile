@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 EXECUTIONS ?= 100000000
 export BUILD
 
-.PHONY: all deps check check-quick check-format check-rooms check-unit check-e2e check-conformance \
+.PHONY: all deps check check-quick check-format check-rooms check-benches check-unit check-e2e check-conformance \
 	check-san check-clang check-fuzz check-fuzz-cel check-crash check-campaign check-mutants bench \
 	bench-kueue bench-kueue-peer hooks format install clean help
 
@@ -23,7 +23,7 @@ check: ## all that must pass: format, rooms, unit, conformance, end to end
 	@scripts/deps --test
 	@$(MAKE) --no-print-directory all
 	@rm -f $(BUILD)/results
-	@rc=0; for s in format rooms unit conformance e2e; do \
+	@rc=0; for s in format rooms benches unit conformance e2e; do \
 		$(MAKE) --no-print-directory check-$$s || rc=1; done; scripts/tally && exit $$rc
 
 check-quick: all check-format check-rooms check-unit ## what the commit hook runs
@@ -36,6 +36,9 @@ format: ## mend the layout
 
 check-rooms: ## includes against src/ROOMS
 	@scripts/check-rooms && r="1 0" || r="0 1"; echo "$$r 0 rooms" >>$(BUILD)/results; [ "$$r" = "1 0" ]
+
+check-benches: all ## every program of bench/ builds
+	@ninja -C $(BUILD) benches && r="1 0" || r="0 1"; echo "$$r 0 benches" >>$(BUILD)/results; [ "$$r" = "1 0" ]
 
 check-unit: all ## unit tests of every room
 	@scripts/check-unit

@@ -174,11 +174,11 @@ static void run(const struct path *p, size_t n, int depth, double ms[N_STEPS])
     v = kind_default(&a, p->kind, v, old);
     ms[DEFAULT] = ms_since(start), start = cpu_ns();
     kind_validate(&e, p->kind, v, NULL);
-    kind_check(&e, p->kind, v, NULL);
+    kind_check(&e, p->kind, v, NULL, NULL);
     ms[CREATE] = ms_since(start), start = cpu_ns();
     e = field_errors_in(&a);
     kind_validate(&e, p->kind, v, old);
-    kind_check(&e, p->kind, v, old);
+    kind_check(&e, p->kind, v, old, old);
     ms[UPDATE] = ms_since(start), start = cpu_ns();
     const struct json *owned = apply_update(&a, &w, NULL, v);
     ms[OWN] = ms_since(start), start = cpu_ns();
