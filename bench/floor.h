@@ -12,8 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/base.h"
-#include "value/time.h"
+#include "measure.h"
 
 #define FLOOR_COMMITS 500
 #define FLOOR_COMMIT_BYTES 4096
@@ -22,14 +21,6 @@
 #define FLOOR_IN_FLIGHT 8
 
 extern char **environ;
-
-static inline int64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * SECOND_NS + t.tv_nsec;
-}
 
 static inline int by_size(const void *x, const void *y)
 {

@@ -1,7 +1,7 @@
 /* measure.h - how every bench program measures and prints
  *
  * One figure a line, `name value unit`; the smallest of several rounds counts. Processor time
- * of this process, since others may be busy.
+ * of this process, since others may be busy, where the row does not say that it is the clock's.
  */
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/base.h"
+#include "value/time.h"
 
 #define MEASURE_ROUNDS 9
 
@@ -19,6 +20,15 @@ static inline double cpu_ns(void)
 
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* Of the clock, for what a user waits for. */
+static inline int64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * SECOND_NS + t.tv_nsec;
 }
 
 static inline void tell(const char *name, double value, const char *unit)
