@@ -11,7 +11,7 @@
 
 struct object;
 
-#define RECENT_MAX_TOTAL ((size_t)36 << 20) /* bytes */
+#define RECENT_MAX_TOTAL ((size_t)64 << 20) /* bytes */
 /* Of an object's text: larger ones are not kept. */
 #define RECENT_MAX_BYTES ((uint32_t)64 << 10)
 
