@@ -673,6 +673,7 @@ void cache_hold(struct queue_engine *e, struct queue_cq *cq, struct queue_wl *wl
     struct cq_holder h = {.wl = wl,
                           .priority = wl->group->shape->priority,
                           .reserved_ns = x->reserved_at.ns,
+                          .uid_head = wl_uid_head(wl),
                           .is_evicted = x->flags & WL_EVICTED};
 
     if (x->holds)

@@ -93,7 +93,8 @@ struct cq_holder {
     struct queue_wl *wl;
     int64_t priority;
     int64_t reserved_ns; /* 0: no time known, counts as now */
-    uint32_t fr_bits;    /* cells it uses: see preempt_priv.h */
+    uint64_t uid_head;
+    uint32_t fr_bits; /* cells it uses: see preempt_priv.h */
     bool is_evicted;
     bool is_removed; /* taken out of the tree for a moment */
 };
@@ -346,6 +347,16 @@ static inline struct str wl_name(const struct queue_wl *wl)
 struct str wl_key(struct arena *a, const struct queue_wl *wl);
 /* Order of UIDs as strings. */
 int wl_uid_cmp(const struct queue_wl *a, const struct queue_wl *b);
+/* Where two of them are not 0 and differ, UIDs have their order: what is kept of a workload
+ * where it is compared often. */
+uint64_t wl_uid_head(const struct queue_wl *wl);
+static inline int wl_head_cmp(uint64_t a_head, const struct queue_wl *a, uint64_t b_head,
+                              const struct queue_wl *b)
+{
+    if (a_head && b_head && a_head != b_head)
+        return a_head < b_head ? -1 : 1;
+    return wl_uid_cmp(a, b);
+}
 static inline struct queue_cq *wl_cq(const struct queue_wl *wl)
 {
     return wl->group->lq->cq;

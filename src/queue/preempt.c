@@ -27,6 +27,7 @@ struct source {
 struct candidate {
     struct queue_wl *wl;
     int64_t priority, reserved_ns;
+    uint64_t uid_head;
     uint32_t source; /* the next one of it follows where it has ranks */
     uint8_t rank;    /* 3 lists of evicted ones, then 3 of the others */
     uint8_t variant;
@@ -146,6 +147,7 @@ static struct candidate candidate_of(const struct search *s, size_t source,
         .wl = h->wl,
         .priority = h->priority,
         .reserved_ns = h->reserved_ns ? h->reserved_ns : s->in->now.ns,
+        .uid_head = h->uid_head,
         .source = (uint32_t)source,
         .rank = (uint8_t)(from->list + (h->is_evicted ? 0 : 3)),
         .variant =
@@ -366,7 +368,7 @@ static bool before(const struct search *s, const struct candidate *a, const stru
         return a->priority < b->priority;
     if (a->reserved_ns != b->reserved_ns)
         return a->reserved_ns > b->reserved_ns;
-    return wl_uid_cmp(a->wl, b->wl) < 0;
+    return wl_head_cmp(a->uid_head, a->wl, b->uid_head, b->wl) < 0;
 }
 
 static void sift_down(struct search *s, size_t i)

@@ -13,7 +13,7 @@ static int rank_cmp(const struct cq_holder *a, const struct cq_holder *b)
         return a->priority < b->priority ? -1 : 1;
     if (a->reserved_ns != b->reserved_ns)
         return a->reserved_ns > b->reserved_ns ? -1 : 1;
-    return wl_uid_cmp(a->wl, b->wl);
+    return wl_head_cmp(a->uid_head, a->wl, b->uid_head, b->wl);
 }
 
 static int by_rank(struct queue_wl *const *a, struct queue_wl *const *b)

@@ -123,6 +123,15 @@ int wl_uid_cmp(const struct queue_wl *a, const struct queue_wl *b)
     return str_cmp(uid_text(a, room_a), uid_text(b, room_b));
 }
 
+uint64_t wl_uid_head(const struct queue_wl *wl)
+{
+    uint64_t head = 0;
+
+    for (size_t i = 0; wl->is_uuid && i < sizeof(head); i++)
+        head = head << 8 | (uint8_t)wl->text[wl->name_len + i];
+    return head;
+}
+
 /* ---- the table by key ---- */
 
 struct str wl_key(struct arena *a, const struct queue_wl *wl)

@@ -163,6 +163,8 @@ static inline void box_workload(struct box *b, struct str line)
     struct str name = box_word(&line), cq = box_word(&line), cpu = box_word(&line);
     struct str prio = S("0"), status = S(""), only, variant = S(""), lq, and = S("");
     struct str pods = S("1"), least = S("null"), on = S("f"), gpu = S("");
+
+    b->created -= box_flag(line, "same"); /* the moment of the one before */
     int minute = (int)(b->created / 60 % 60), second = (int)(b->created % 60);
 
     lq = str_printf(&b->a, "lq-%.*s", STR_ARG(cq));

@@ -75,6 +75,31 @@ TEST(within_a_queue_and_a_cohort)
     run_rows(rows, countof(rows), (struct queue_config){0});
 }
 
+TEST(of_one_moment)
+{
+#define ONE "11111111-1111-4111-8111-111111111111"
+#define ONE_MORE "11111111-1111-4111-8111-111111111112"
+#define TWO "22222222-2222-4222-8222-222222222222"
+#define QUEUES "cq a cohort c quota 4 reclaim Any|cq x cohort c quota 0|cq y cohort c quota 0|"
+    static const char *const rows[][3] = {
+        {"of several queues', the first by uid",
+         QUEUES "w " TWO " x 2 running|w " ONE " y 2 same running|w in a 2",
+         "in preempting " ONE},
+        {"whatever the order in which they came",
+         QUEUES "w " ONE " x 2 running|w " TWO " y 2 same running|w in a 2",
+         "in preempting " ONE},
+        {"of one queue's",                        QUEUES "w " TWO " x 2 running|w " ONE " x 2 same running|w in a 2",
+         "in preempting " ONE},
+        {"uids that begin alike",
+         QUEUES "w " ONE_MORE " x 2 running|w " ONE " y 2 same running|w in a 2",
+         "in preempting " ONE},
+        {"a uid that is no UUID",                 QUEUES "w " ONE " x 2 running|w 0z y 2 same running|w in a 2",
+         "in preempting 0z"  },
+    };
+
+    run_rows(rows, countof(rows), (struct queue_config){0});
+}
+
 TEST(borrowing_while_preempting)
 {
 #define FIVE                                                                                   \
