@@ -374,6 +374,33 @@ static bool nothing_dropped(const struct work *w, const struct manager *last,
     return str_eq(last->version, w->w->version) && fieldset_within(last->set, *set);
 }
 
+/* Is a member of x one of y, or does it hold one? */
+static bool meets(struct fieldset x, struct fieldset y)
+{
+    for (size_t i = 0, j = 0; i < x.n && j < y.n;) {
+        int order = x.at == y.at ? 0 : element_cmp(&x.at[i].e, &y.at[j].e);
+        if (order == 0 && ((x.at[i].is_member && (y.at[j].is_member || y.at[j].below.n)) ||
+                           meets(x.at[i].below, y.at[j].below)))
+            return true;
+        i += order <= 0;
+        j += order >= 0;
+    }
+    return false;
+}
+
+/* What an apply that drops nothing changes or adds is what it owns and what that lies in. Where
+ * no other manager has any of that, nobody loses anything. */
+static bool meets_others(const struct work *w, struct fieldset set)
+{
+    vec_each (i, &w->managers.list) {
+        const struct manager *m = &w->managers.list.at[i];
+        if (!str_eq(m->id, w->w->id) &&
+            (!str_eq(m->version, w->w->version) || meets(m->set, set)))
+            return true;
+    }
+    return false;
+}
+
 static int applied_by(struct work *w, const struct json *config, struct fieldset *out)
 {
     *out = w->w->applied;
@@ -413,9 +440,11 @@ const struct json *managers_apply(struct arena *a, const struct managers_write *
                           .is_apply = true,
                           .tag = last.tag,
                           .set = set};
-    if (last.set.n && !nothing_dropped(&w, &last, &set) && prune(&w, &last, &next) < 0)
+    bool drops = last.set.n && !nothing_dropped(&w, &last, &set);
+    if (drops && prune(&w, &last, &next) < 0)
         return NULL;
-    if (settle(&w, next.v, write->force, &own) < 0)
+    if ((drops || !set.n || meets_others(&w, set)) &&
+        settle(&w, next.v, write->force, &own) < 0)
         return NULL;
     *managers = w.managers;
     return json_eq(next.v, write->live) ? write->live : next.v;

@@ -121,6 +121,17 @@ static struct managers_write write_by(struct history *h, struct str id)
         .versions = &versions, .id = id, .version = S("v1"), .live = h->live, .force = true};
 }
 
+static bool same_managers(const struct managers *x, struct managers *y)
+{
+    bool same = x->list.len == y->list.len;
+
+    vec_each (i, &x->list) {
+        const struct manager *m = managers_find(y, x->list.at[i].id);
+        same = same && m && fieldset_eq(m->set, x->list.at[i].set);
+    }
+    return same;
+}
+
 static const struct schema *same_at(void *ctx, struct str version)
 {
     (void)ctx;
@@ -142,31 +153,37 @@ static const struct json *as_it_is(void *ctx, struct arena *a, const struct json
 /* The same apply where somebody owns a field at another version: then what goes is found the
  * long way, through every version. */
 static const struct json *apply_the_long_way(struct history *h, struct managers_write w,
-                                             const struct json *config)
+                                             const struct json *config,
+                                             struct managers *managers)
 {
     static const struct versions two = {.schema = same_at, .convert = as_it_is};
     struct element e = element_field(S("nowhere"));
     struct manager m = {.id = S("elsewhere"),
                         .version = S("v2"),
                         .set = fieldset_with(h->a, (struct fieldset){0}, &e, 1)};
-    struct managers managers = {0};
 
     vec_each (i, &h->managers.list)
-        vec_push_in(h->a, &managers.list, h->managers.list.at[i]);
-    vec_push_in(h->a, &managers.list, m);
+        vec_push_in(h->a, &managers->list, h->managers.list.at[i]);
+    vec_push_in(h->a, &managers->list, m);
     w.versions = &two;
-    return managers_apply(h->a, &w, config, &managers, NULL, NULL);
+    const struct json *next = managers_apply(h->a, &w, config, managers, NULL, NULL);
+    vec_each (i, &managers->list)
+        if (str_eq(managers->list.at[i].id, m.id))
+            vec_remove(&managers->list, i);
+    return next;
 }
 
 static void apply(struct history *h, struct str id, const struct json *config)
 {
     struct managers_write w = write_by(h, id);
     struct err err = {0};
-    const struct json *slow = apply_the_long_way(h, w, config);
+    struct managers left = {0};
+    const struct json *slow = apply_the_long_way(h, w, config, &left);
     const struct json *next = managers_apply(h->a, &w, config, &h->managers, NULL, &err);
 
     check_same(err_str(&err), S(""));
     check(json_eq(slow, next));
+    check(same_managers(&left, &h->managers));
     if (next)
         h->live = json_has(next) ? next : &empty;
 }
@@ -184,17 +201,6 @@ static struct fieldset owned_by(struct history *h, struct str id)
     const struct manager *m = managers_find(&h->managers, id);
 
     return m ? m->set : (struct fieldset){0};
-}
-
-static bool same_managers(const struct managers *x, struct managers *y)
-{
-    bool same = x->list.len == y->list.len;
-
-    vec_each (i, &x->list) {
-        const struct manager *m = managers_find(y, x->list.at[i].id);
-        same = same && m && fieldset_eq(m->set, x->list.at[i].set);
-    }
-    return same;
 }
 
 /* ---- what must hold ---- */
