@@ -22,12 +22,15 @@
 
 /* ---- a client whose owner dies ---- */
 
+struct call;
+
 struct life {
     struct client client; /* first */
     struct client *inner;
     struct io *io;
     size_t writes_left;
     bool is_dead;
+    VEC(struct call *) unsent; /* what came too late: canceled in the end, as clients promise */
 };
 
 struct call {
@@ -50,12 +53,15 @@ static struct call *call_new(struct life *l, client_done_fn *done, void *ctx)
     return call;
 }
 
+/* Who is dead hears nothing of how it ended. */
 static void answered(void *ctx, const struct client_answer *answer)
 {
+    const struct err gone = {.code = ERR_CANCELED};
+    struct client_answer canceled = {.err = &gone};
     struct call *call = ctx;
 
-    if (!call->life->is_dead && call->done)
-        call->done(call->ctx, answer);
+    if (call->done)
+        call->done(call->ctx, call->life->is_dead ? &canceled : answer);
     free(call);
 }
 
@@ -68,54 +74,67 @@ static void listed(void *ctx, const struct client_list_answer *answer)
     free(call);
 }
 
-/* False where the write comes too late. */
-static bool may_write(struct life *l)
+/* The call to write with, or NULL where that comes too late. */
+static struct call *write_new(struct life *l, client_done_fn *done, void *ctx)
 {
-    if (l->is_dead)
-        return false;
-    if (l->writes_left-- > 0)
-        return true;
+    struct call *call = call_new(l, done, ctx);
+
+    if (!l->is_dead && l->writes_left-- > 0)
+        return call;
+    vec_push(&l->unsent, call);
+    if (!l->is_dead)
+        io_stop(l->io);
     l->is_dead = true;
-    io_stop(l->io);
-    return false;
+    return NULL;
 }
 
 static void life_get(struct client *c, const struct client_target *t, client_done_fn *done,
                      void *ctx)
 {
-    if (!life_of(c)->is_dead)
-        client_get(life_of(c)->inner, t, answered, call_new(life_of(c), done, ctx));
+    struct call *call = call_new(life_of(c), done, ctx);
+
+    if (life_of(c)->is_dead)
+        vec_push(&life_of(c)->unsent, call);
+    else
+        client_get(life_of(c)->inner, t, answered, call);
 }
 
 static void life_create(struct client *c, const struct client_target *t,
                         const struct json *body, client_done_fn *done, void *ctx)
 {
-    if (may_write(life_of(c)))
-        client_create(life_of(c)->inner, t, body, answered, call_new(life_of(c), done, ctx));
+    struct call *call = write_new(life_of(c), done, ctx);
+
+    if (call)
+        client_create(life_of(c)->inner, t, body, answered, call);
 }
 
 static void life_update(struct client *c, const struct client_target *t,
                         const struct json *body, client_done_fn *done, void *ctx)
 {
-    if (may_write(life_of(c)))
-        client_update(life_of(c)->inner, t, body, answered, call_new(life_of(c), done, ctx));
+    struct call *call = write_new(life_of(c), done, ctx);
+
+    if (call)
+        client_update(life_of(c)->inner, t, body, answered, call);
 }
 
 static void life_patch(struct client *c, const struct client_target *t, enum client_patch type,
                        const struct json *body, const struct client_patch_options *options,
                        client_done_fn *done, void *ctx)
 {
-    if (may_write(life_of(c)))
-        client_patch(life_of(c)->inner, t, type, body, options, answered,
-                     call_new(life_of(c), done, ctx));
+    struct call *call = write_new(life_of(c), done, ctx);
+
+    if (call)
+        client_patch(life_of(c)->inner, t, type, body, options, answered, call);
 }
 
 static void life_remove(struct client *c, const struct client_target *t,
                         const struct client_delete_options *options, client_done_fn *done,
                         void *ctx)
 {
-    if (may_write(life_of(c)))
-        client_delete(life_of(c)->inner, t, options, answered, call_new(life_of(c), done, ctx));
+    struct call *call = write_new(life_of(c), done, ctx);
+
+    if (call)
+        client_delete(life_of(c)->inner, t, options, answered, call);
 }
 
 static void life_list(struct client *c, const struct client_target *t,
@@ -144,7 +163,12 @@ static void life_watch_stop(struct client_watch *w)
 
 static void life_free(struct client *c)
 {
-    free(c);
+    struct life *l = life_of(c);
+
+    vec_each (i, &l->unsent)
+        answered(l->unsent.at[i], NULL);
+    vec_fini(&l->unsent);
+    free(l);
 }
 
 static const struct client_ops life_ops = {
