@@ -139,14 +139,20 @@ TEST(hollow_pods_that_others_change)
 {
     static const struct {
         const char *name, *patch, *want;
+        const char *end; /* when its container ended */
+        int writes;      /* after the change */
     } cases[] = {
-        {"a shorter time is heeded",
-         "{\"metadata\":{\"annotations\":{\"berth.dev/run-for\":\"20s\"}}}",                     "Succeeded"},
-        {"a deadline is, too",                      "{\"spec\":{\"activeDeadlineSeconds\":20}}", "Failed"   },
-        {"a word of somebody else changes nothing", "{\"status\":{\"message\":\"hello\"}}",
-         "Running"                                                                                          },
-        {"an end that somebody else tells stands",  "{\"status\":{\"phase\":\"Failed\"}}",
-         "Failed"                                                                                           },
+        {"a shorter time is heeded, from when it began",
+         "{\"metadata\":{\"annotations\":{\"berth.dev/run-for\":\"20s\"}}}",                          "Succeeded",
+         "2027-01-15T08:00:20Z",                                                                                       1},
+        {"a deadline is, too",                           "{\"spec\":{\"activeDeadlineSeconds\":20}}", "Failed",
+         "2027-01-15T08:00:20Z",                                                                                       1},
+        {"a label brings a look and no word",            "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}",
+         "Running",                                                                                                "", 0},
+        {"a word of somebody else changes nothing",      "{\"status\":{\"message\":\"hello\"}}",
+         "Running",                                                                                                "", 0},
+        {"an end that somebody else tells stands",       "{\"status\":{\"phase\":\"Failed\"}}",
+         "Failed",                                                                                                 "", 0},
     };
 
     for (size_t i = 0; i < countof(cases); i++) {
@@ -160,11 +166,47 @@ TEST(hollow_pods_that_others_change)
         client_patch(&w.fake->client, &t, CLIENT_PATCH_MERGE,
                      json_parse(&w.fake->arena, str_from(cases[i].patch), NULL, NULL), NULL,
                      nobody_asks, NULL);
+        int before = w.fake->n_writes;
         run_to(&w, 60);
         struct object *pod = fake_find(w.fake, &kind_pod, "default", "p");
         check_samez(fake_text(w.fake, pod, "/status/phase"), cases[i].want);
+        check_samez(
+            fake_text(w.fake, pod, "/status/containerStatuses/0/state/terminated/finishedAt"),
+            cases[i].end);
+        check_int(w.fake->n_writes - before, cases[i].writes);
         close_world(&w);
     }
+}
+
+/* Its status says whole seconds; how long it runs is counted from the moment. */
+TEST(hollow_parts_of_a_second)
+{
+    static const char *const change = "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}";
+    static const struct {
+        int64_t ms;
+        const char *want;
+    } moments[] = {
+        {1300, "Running"  },
+        {1600, "Succeeded"},
+    };
+    struct world w;
+
+    open_world(&w);
+    add_node(&w);
+    io_run_until(w.io, (struct instant){START * SECOND_NS + span_ms(500).ns});
+    add_pod(&w, "Never", "", "");
+    io_run_until(w.io, (struct instant){START * SECOND_NS + span_ms(1200).ns});
+    struct client_target t = {.kind = &kind_pod, .ns = S("default"), .name = S("p")};
+    client_patch(&w.fake->client, &t, CLIENT_PATCH_MERGE,
+                 json_parse(&w.fake->arena, str_from(change), NULL, NULL), NULL, nobody_asks,
+                 NULL);
+    for (size_t i = 0; i < countof(moments); i++) {
+        io_run_until(w.io, (struct instant){START * SECOND_NS + span_ms(moments[i].ms).ns});
+        check_samez(
+            fake_text(w.fake, fake_find(w.fake, &kind_pod, "default", "p"), "/status/phase"),
+            moments[i].want);
+    }
+    close_world(&w);
 }
 
 TEST(hollow_deletion)
