@@ -137,6 +137,22 @@ TEST(quantity_cmp)
     }
 }
 
+/* However far the scales are from each other: the quick way and the slow one say the same. */
+TEST(quantity_cmp_scales)
+{
+    static const int64_t values[] = {0, 1, -1, 7, INT64_C(1) << 40, INT64_MAX};
+
+    for (int scale = -60; scale <= 60; scale++)
+        for (size_t i = 0; i < countof(values); i++)
+            for (size_t k = 0; k < countof(values); k++) {
+                struct quantity x = {.value = values[i], .scale = scale},
+                                y = {.value = values[k]};
+                int want = quantity_cmp_slow(&x, &y);
+                check_int(quantity_cmp(&x, &y), want);
+                check_int(quantity_cmp(&y, &x), -want);
+            }
+}
+
 TEST(quantity_arithmetic)
 {
     static const struct {
