@@ -28,8 +28,6 @@ struct control *control_new(struct io *io, struct client *client, struct str com
 void control_free(struct control *c);
 struct io *control_io(const struct control *c);
 struct client *control_client(const struct control *c);
-/* Many requests of clients are under way: what can wait shall. */
-bool control_is_pressed(const struct control *c);
 /* Every cache that was asked for has its first list, and what is prepared from them is. */
 bool control_is_ready(const struct control *c);
 /* What must be made of all that is there before any controller runs: called once every cache is

@@ -10,6 +10,8 @@ void controller_start(struct controller *c);
 void controller_free(struct controller *c);
 struct str controller_name(const struct controller *c);
 void control_add_controller(struct control *c, struct controller *controller);
+/* Many requests of clients are under way: what can wait shall. */
+bool control_is_pressed(const struct control *c);
 struct str control_component(const struct control *c);
 struct event_book *control_events(const struct control *c);
 

@@ -19,6 +19,7 @@
 
 #define CYCLES_A_TURN 16 /* then others get their turn */
 #define FEED_SLICE 128   /* Workloads of the start a turn */
+#define PRESSED_BY 64    /* requests of clients under way */
 
 /* What the engine knows, in the order in which it is told at first. */
 static const struct kind *const fed[] = {
@@ -73,11 +74,16 @@ static struct instant now_of(struct admit *ad)
     return io_now(ad->io);
 }
 
+/* By more than come at one moment: who arrives with some others is not to wait for that. */
+static bool is_pressed(const struct admit *ad)
+{
+    return client_load(control_client(ad->control)).under_way >= PRESSED_BY;
+}
+
 static void run_cycle(void *ctx)
 {
     struct admit *ad = ctx;
-    struct span wait =
-        spacing_left(&ad->spacing, io_uptime_now(ad->io), control_is_pressed(ad->control));
+    struct span wait = spacing_left(&ad->spacing, io_uptime_now(ad->io), is_pressed(ad));
 
     if (wait.ns > 0) {
         io_timer_set(ad->wake, wait);

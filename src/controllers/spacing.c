@@ -5,7 +5,7 @@ void spacing_ran(struct spacing *s, struct span began, struct span ended)
 {
     int64_t took = MAX(ended.ns - began.ns, INT64_C(0));
 
-    s->next.ns = ended.ns + MIN(took, SPACING_MOST.ns / SPACING_TIMES) * SPACING_TIMES;
+    s->next.ns = ended.ns + MIN(took * SPACING_TIMES, SPACING_MOST.ns);
 }
 
 struct span spacing_left(const struct spacing *s, struct span now, bool is_pressed)

@@ -1,14 +1,14 @@
 /* spacing.h - how often something may run that costs the same however little has changed
  *
- * Where others wait for the processor it takes a fifth of the time at most, and each run looks
+ * Where others wait for the processor it takes a tenth of the time, and each run looks
  * at what several changes brought.
  */
 #pragma once
 
 #include "base/base.h"
 
-#define SPACING_TIMES 4 /* times what the last run took */
-#define SPACING_MOST span_ms(100)
+#define SPACING_TIMES 9 /* times what the last run took */
+#define SPACING_MOST span_ms(200)
 
 /* Zero: it never ran. */
 struct spacing {

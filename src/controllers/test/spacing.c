@@ -12,12 +12,12 @@ TEST(spacing)
         int64_t want_us;
     } cases[] = {
         {"it never ran",                  0,    0,      500,    true,  0     },
-        {"it just ran",                   1000, 3000,   3000,   true,  8000  },
-        {"a while ago",                   1000, 3000,   10000,  true,  1000  },
-        {"long ago",                      1000, 3000,   20000,  true,  0     },
+        {"it just ran",                   1000, 3000,   3000,   true,  18000 },
+        {"a while ago",                   1000, 3000,   20000,  true,  1000  },
+        {"long ago",                      1000, 3000,   30000,  true,  0     },
         {"nobody else waits",             1000, 3000,   3000,   false, 0     },
         {"it took no time",               1000, 1000,   1000,   true,  0     },
-        {"a long one is waited for less", 0,    900000, 900000, true,  100000},
+        {"a long one is waited for less", 0,    900000, 900000, true,  200000},
     };
 
     for (size_t i = 0; i < countof(cases); i++) {
