@@ -50,8 +50,8 @@ void mem_large(size_t size)
     char *end = sbrk(0);
     void *volatile p;
 
-    mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
     assert(size <= (size_t)1 << 30);
+    mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
     mallopt(M_TRIM_THRESHOLD, (int)size);
     mallopt(M_TOP_PAD, (int)size);
     p = mem_alloc(LARGE_BLOCK / 2); /* more than what is free at the end of a young heap */

@@ -78,6 +78,7 @@ static struct json marked_members(struct arena *a, const struct schema *s,
             members[i].value.place = BY_WHAT_IT_SAYS;
     }
     out.members = members;
+    out.place = BY_SHAPE;
     return out;
 }
 
@@ -92,21 +93,21 @@ static struct json marked_items(struct arena *a, const struct schema *s, const s
                        ? marked_members(a, item, list, &v->items[i])
                        : marked(a, item, &v->items[i]);
     out.items = items;
+    out.place = BY_SHAPE;
     return out;
 }
 
 /* A copy with marks: items are told apart by their keys, or are these keys themselves. */
 static struct json marked(struct arena *a, const struct schema *s, const struct json *v)
 {
-    struct json out;
+    bool is_set = v->type == JSON_ARRAY && s->list_type == LIST_SET;
 
     if (v->type == JSON_OBJECT)
-        out = marked_members(a, s, NULL, v);
-    else if (v->type == JSON_ARRAY && s->list_type != LIST_SET)
-        out = marked_items(a, s, v);
-    else
-        out = *json_copy(a, v);
-    out.place = v->type == JSON_ARRAY && s->list_type == LIST_SET ? BY_WHAT_IT_SAYS : BY_SHAPE;
+        return marked_members(a, s, NULL, v);
+    if (v->type == JSON_ARRAY && !is_set)
+        return marked_items(a, s, v);
+    struct json out = *json_copy(a, v);
+    out.place = is_set ? BY_WHAT_IT_SAYS : BY_SHAPE;
     return out;
 }
 
