@@ -56,6 +56,7 @@ struct admit {
     struct words *words; /* what those who wait are to be told */
     VEC(struct listener) listeners;
     struct list writes; /* under way */
+    size_t n_outrun;    /* of them */
     bool has_started;
     bool is_waking; /* the cycle is about to be queued */
     struct spacing spacing;
@@ -103,6 +104,8 @@ static void wake_cycle(struct admit *ad)
     ad->is_waking = true;
     io_rest(ad->io, run_cycle, ad);
 }
+
+static void decide_outrun(struct admit *ad, struct str key);
 
 static void put(struct admit *ad, struct arena *a, const struct json *tree)
 {
@@ -226,10 +229,12 @@ static void fed_changed(void *ctx, struct cache_event *e)
         put_workloads_of(ad, object_path(e->now));
     if (e->now && f->which == FED_CQ && !e->old)
         put_workloads_of_cq(ad, object_key(e->now).name);
-    if (f->which == FED_WORKLOAD)
+    if (f->which == FED_WORKLOAD) {
+        decide_outrun(ad, object_path(e->now ? e->now : e->old));
         tell_queues_of(ad, e, held);
-    else
+    } else {
         tell_listeners(ad, S(""), S(""));
+    }
     wake_cycle(ad);
 }
 
@@ -346,11 +351,14 @@ struct write {
     bool is_victim;
     enum queue_victim_reason reason;
     struct str message;
+    /* Of an eviction: another write came first, and what that left was not seen yet. */
+    bool is_outrun;
 };
 
 static void write_free(struct write *w)
 {
     list_del(&w->in_writes);
+    w->admit->n_outrun -= w->is_outrun;
     object_unref(w->object);
     arena_fini(&w->arena);
     free(w);
@@ -371,6 +379,36 @@ static void failed(struct write *w, const struct err *err)
     wake_cycle(ad);
 }
 
+/* An eviction says what it was made from: one that did not would take the Finished away that
+ * came just before it (upstream's does), and a finished Workload would hold quota for ever. It
+ * waits for what came before it, to be decided anew. */
+static bool waits_for_newer(struct write *w, const struct err *err)
+{
+    struct admit *ad = w->admit;
+    struct object *o = cache_find(ad->caches[FED_WORKLOAD], w->key);
+
+    if (w->kind != WRITE_EVICTION || err->code != ERR_CONFLICT || !o ||
+        object_revision(o) != object_revision(w->object))
+        return false;
+    w->is_outrun = true;
+    ad->n_outrun++;
+    return true;
+}
+
+/* What came before an eviction is seen. */
+static void decide_outrun(struct admit *ad, struct str key)
+{
+    if (!ad->n_outrun)
+        return;
+    list_each (p, &ad->writes) {
+        struct write *w = list_item(p, struct write, in_writes);
+        if (!w->is_outrun || !str_eq(w->key, key))
+            continue;
+        queue_preemption_failed(ad->engine, w->preemptor, key, now_of(ad));
+        write_free(w);
+    }
+}
+
 static void written(void *ctx, const struct client_answer *answer)
 {
     struct write *w = ctx;
@@ -378,6 +416,8 @@ static void written(void *ctx, const struct client_answer *answer)
     if (answer->err && answer->err->code == ERR_CANCELED)
         return; /* freed with the rest */
     struct admit *ad = w->admit;
+    if (answer->err && waits_for_newer(w, answer->err))
+        return;
     if (answer->err)
         failed(w, answer->err);
     else if (w->event.len)
@@ -401,15 +441,14 @@ static struct write *write_new(struct admit *ad, enum write_kind kind, struct ob
     return w;
 }
 
-static void send(struct write *w, const struct workload_edit *e, bool is_loose)
+static void send(struct write *w, const struct workload_edit *e)
 {
     struct object_key key = object_key(w->object);
     struct client_target t = {.kind = &kind_kueue_workload,
                               .ns = key.ns,
                               .name = key.name,
                               .subresource = S("status")};
-    struct workload_request r =
-        workload_request(e, (struct workload_request_options){.is_loose = is_loose});
+    struct workload_request r = workload_request(e, (struct workload_request_options){0});
 
     client_patch(control_client(w->admit->control), &t, r.type, r.body, &r.options, written, w);
 }
@@ -443,7 +482,7 @@ static void write_admission(struct admit *ad, struct object *o, const struct que
     w->note = str_printf(a, "%s by ClusterQueue %.*s, wait time since queued was %" PRId64 "s",
                          is_admitted ? "Admitted" : "Quota reserved", STR_ARG(d->cq),
                          MAX(waited.ns, INT64_C(0)) / SECOND_NS);
-    send(w, &e, false);
+    send(w, &e);
 }
 
 /* ---- evictions ---- */
@@ -481,7 +520,7 @@ static void evict(struct admit *ad, struct str key, struct str preemptor,
         workload_evict_edit(&e, queue_victim_reason_text(reason), w->note, S(""));
     w->event_type = S("Normal");
     w->event = is_preempted ? S("EvictedDueToPreempted") : S("EvictedDueToFlavorMigration");
-    send(w, &e, true);
+    send(w, &e);
 }
 
 static struct write *admission_under_way(struct admit *ad, struct str key)
@@ -533,7 +572,7 @@ static void write_pending(struct admit *ad, struct object *o, const struct word 
         w->event = S("Pending");
         w->note = str_copy(a, word->message);
     }
-    send(w, &e, false);
+    send(w, &e);
 }
 
 /* Tells those whose time has come why they wait; when to come again. */
