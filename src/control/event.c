@@ -25,7 +25,7 @@
 #include "schema/view.h"
 #include "value/names.h"
 
-#define EVENT_SOON span_ms(10)
+#define EVENT_SOON span_ms(50)
 #define EVENT_LATER span_s(1)
 #define EVENT_RATE 50 /* writes a second */
 #define EVENT_BURST 1000

@@ -1,7 +1,7 @@
 /* event.c - what of Events comes to the client, and when
  *
- * The client writes down each write: "+1:a@10" creates the Event that was named first, with the
- * note `a`, at 10 ms; "~1:ax3@1010" patches it to be one of three; "(a)" combines others.
+ * The client writes down each write: "+1:a@50" creates the Event that was named first, with the
+ * note `a`, at 50 ms; "~1:ax3@1050" patches it to be one of three; "(a)" combines others.
  */
 #include "control/event_told.h"
 #include "control/test/fake.h"
@@ -137,18 +137,18 @@ TEST(event_is_written_a_little_later)
         const char *name, *script, *want;
     } cases[] = {
         {"not at once",                         "a +9",                             ""                   },
-        {"together",                            "a +5 b +5",                        "+1:a@10 +2:b@10"    },
-        {"what comes meanwhile goes along",     "a a a +10",                        "+1:ax3@10"          },
-        {"one that stands waits a second",      "a +10 = a +5 a +994",              "+1:a@10"            },
-        {"with all that comes till then",       "a +10 = a +5 a +995",              "+1:a@10 ~1:ax3@1010"},
-        {"answered or not",                     "a +10 a +1000",                    "+1:a@10 ~1:ax2@1010"},
-        {"one that is gone is made anew",       "a +10 = a +1000 =404",
-         "+1:a@10 ~1:ax2@1010 +1:ax2@1010"                                                               },
-        {"and goes on",                         "a a +10 = a +1000 =404 = a +1000",
-         "+1:ax2@10 ~1:ax3@1010 +1:ax3@1010 ~1:ax4@2010"                                                 },
-        {"one that was refused is tried again", "a +10 =403 a +10",                 "+1:a@10 +1:ax2@20"  },
-        {"a refused patch is left",             "a +10 = a +1000 =403 a +1000",
-         "+1:a@10 ~1:ax2@1010 ~1:ax3@2010"                                                               },
+        {"together",                            "a +5 b +45",                       "+1:a@50 +2:b@50"    },
+        {"what comes meanwhile goes along",     "a a a +50",                        "+1:ax3@50"          },
+        {"one that stands waits a second",      "a +50 = a +5 a +994",              "+1:a@50"            },
+        {"with all that comes till then",       "a +50 = a +5 a +995",              "+1:a@50 ~1:ax3@1050"},
+        {"answered or not",                     "a +50 a +1000",                    "+1:a@50 ~1:ax2@1050"},
+        {"one that is gone is made anew",       "a +50 = a +1000 =404",
+         "+1:a@50 ~1:ax2@1050 +1:ax2@1050"                                                               },
+        {"and goes on",                         "a a +50 = a +1000 =404 = a +1000",
+         "+1:ax2@50 ~1:ax3@1050 +1:ax3@1050 ~1:ax4@2050"                                                 },
+        {"one that was refused is tried again", "a +50 =403 a +50",                 "+1:a@50 +1:ax2@100" },
+        {"a refused patch is left",             "a +50 = a +1000 =403 a +1000",
+         "+1:a@50 ~1:ax2@1050 ~1:ax3@2050"                                                               },
     };
     struct desk d;
 
@@ -168,14 +168,14 @@ TEST(event_of_many_leaves_room_for_the_end)
     start(&d);
     for (int i = 1; i <= 30; i++)
         say(&d, "Normal", "x", str_printf(&d.fake.arena, "%d", i).at);
-    fake_run(&d.fake, 10);
-    fake_check(&d.fake, "+1:1@10 +2:2@10 +3:3@10 +4:4@10 +5:5@10 +6:6@10 +7:7@10 +8:8@10 "
-                        "+9:9@10 +10:(30)x21@10");
+    fake_run(&d.fake, 50);
+    fake_check(&d.fake, "+1:1@50 +2:2@50 +3:3@50 +4:4@50 +5:5@50 +6:6@50 +7:7@50 +8:8@50 "
+                        "+9:9@50 +10:(30)x21@50");
     struct object *o = fake_object(&d.fake, "x", 7, NULL);
     control_event(d.control, o, "Normal", "Over", "end");
     object_unref(o);
-    fake_run(&d.fake, 10);
-    fake_check(&d.fake, "+11:end@20");
+    fake_run(&d.fake, 50);
+    fake_check(&d.fake, "+11:end@100");
     stop(&d);
 }
 
@@ -210,15 +210,15 @@ TEST(event_names)
 
     start(&d);
     test_case("the object and the moment");
-    act(&d, "a b +10");
+    act(&d, "a b +50");
     check_same(d.names.at[0], S("x.3b9aca00"));
     check_same(d.names.at[1], S("x.3b9aca01"));
     test_case("a name that leaves no room");
     memset(name, 'x', NAME_LONG);
     name[NAME_LONG] = 0;
     say(&d, "Normal", name, "a");
-    fake_run(&d.fake, 10);
-    check_same(d.names.at[2], S("event.3c336082"));
+    fake_run(&d.fake, 50);
+    check_same(d.names.at[2], S("event.3e95ba82"));
     stop(&d);
 }
 
@@ -229,7 +229,7 @@ static size_t n_written(struct desk *d, const char *type, int n, int *next)
 
     for (int i = 0; i < n; i++)
         say(d, type, str_printf(&d->fake.arena, "x%d", (*next)++).at, "a");
-    fake_run(&d->fake, 10);
+    fake_run(&d->fake, 50);
     return d->sent.len - before;
 }
 
@@ -241,10 +241,10 @@ TEST(event_guard_over_all_objects)
         size_t want;
     } rows[] = {
         {"a burst",                             "Normal",  0,      900,  750 },
-        {"the rest of it is for warnings",      "Warning", 0,      300,  250 },
-        {"fifty a second after that",           "Warning", 1000,   300,  51  }, /* and 20 ms */
+        {"the rest of it is for warnings",      "Warning", 0,      300,  252 }, /* 2 in 50 ms */
+        {"fifty a second after that",           "Warning", 1000,   300,  53  }, /* and 50 ms */
         {"others wait until the rest is there", "Normal",  4000,   300,  0   },
-        {"which takes five seconds",            "Normal",  2000,   300,  51  },
+        {"which takes five seconds",            "Normal",  2000,   300,  55  },
         {"there is never more than a burst",    "Warning", 100000, 1100, 1000},
     };
     struct desk d;
@@ -260,7 +260,7 @@ TEST(event_guard_over_all_objects)
     fake_run(&d.fake, 100000);
     buf_clear(&d.fake.log);
     say(&d, "Normal", "x800", "a");
-    fake_run(&d.fake, 10);
+    fake_run(&d.fake, 50);
     check(str_starts(buf_str(&d.fake.log), S("+")) &&
           str_has(buf_str(&d.fake.log), S(":ax2@")));
     stop(&d);
@@ -272,7 +272,7 @@ TEST(event_is_kept_by_nobody)
 
     test_case("what waits goes with its controllers; an answer that comes later does nothing");
     start(&d);
-    act(&d, "a +10 = a +1000 b");
+    act(&d, "a +50 = a +1000 b");
     control_free(d.control);
     d.control = NULL;
     answer(&d, ERR_NOT_FOUND);
