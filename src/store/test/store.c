@@ -534,6 +534,54 @@ TEST(counts)
     }
 }
 
+static void put_new(struct world *w, struct arena *a, int n)
+{
+    for (int i = 0; i < n; i++) {
+        struct object *o = make(w, a, str_printf(a, "k%d", w->n_puts));
+        store_put(w->store, o, 0, answered, w);
+        object_unref(o);
+    }
+}
+
+/* While a turn makes puts, the first of them are written. That is the thread's doing, which has
+ * its own time: so it is given more and more. */
+TEST(early_puts)
+{
+    scoped(arena_fini) struct arena a = {0};
+    uint64_t most = 0;
+
+    for (unsigned ms = 1; most < 2 && ms <= 2048; ms *= 2) {
+        struct world *w = world_new(true);
+        put_new(w, &a, 17);
+        usleep(ms * 1000);
+        put_new(w, &a, 3);
+        run_dry(w);
+        check_samez(str_trim(buf_str(&w->out)),
+                    "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20");
+        most = MAX(most, store_counts(w->store).commits);
+        world_free(w);
+    }
+    check_int(most, 2);
+}
+
+/* Under steady load one commit does for many: few are made early. */
+TEST(steady_puts)
+{
+    scoped(arena_fini) struct arena a = {0};
+    struct world *w = world_new(true);
+    struct span began = io_uptime_now(w->io);
+
+    for (int i = 0; i < 100; i++) {
+        put_new(w, &a, 16);
+        usleep(3000); /* longer than most commits */
+    }
+    int64_t ms = (io_uptime_now(w->io).ns - began.ns) / 1000000;
+    run_dry(w);
+    check(store_counts(w->store).commits <=
+          (uint64_t)(16 + ms / 20 + 1600 / STORE_MAX_BATCH + 2));
+    world_free(w);
+}
+
 TEST(many)
 {
     scoped(arena_fini) struct arena a = {0};
