@@ -37,8 +37,8 @@ format: ## mend the layout
 check-rooms: ## includes against src/ROOMS
 	@scripts/check-rooms && r="1 0" || r="0 1"; echo "$$r 0 rooms" >>$(BUILD)/results; [ "$$r" = "1 0" ]
 
-check-benches: all ## every program of bench/ builds
-	@ninja -C $(BUILD) benches && r="1 0" || r="0 1"; echo "$$r 0 benches" >>$(BUILD)/results; [ "$$r" = "1 0" ]
+check-benches: all ## every program of bench/ and fuzz/ builds
+	@ninja -C $(BUILD) benches chances && r="1 0" || r="0 1"; echo "$$r 0 benches" >>$(BUILD)/results; [ "$$r" = "1 0" ]
 
 check-unit: all ## unit tests of every room
 	@scripts/check-unit

@@ -39,7 +39,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     metadata_check_create(&e, NULL, v, (struct metadata_rule){true, NAME_DNS_SUBDOMAIN});
     metadata_check_update(&e, NULL, v, v);
-    conditions_check(&e, NULL, v);
+    conditions_check(&e, NULL, v, NULL);
+    conditions_check(&e, NULL, v, v);
     owner_references_dedup(&a, v, NULL);
 
     struct rbac *b = rbac_new();
