@@ -173,18 +173,25 @@ char *str_own(struct str s)
     return z;
 }
 
+/* Most of what is printed fits on the stack: then it is formatted once, not measured first. */
+#define PRINTF_ROOM 512
+
 struct str str_printf(struct arena *a, const char *format, ...)
 {
+    char room[PRINTF_ROOM];
     va_list args, again;
 
     va_start(args, format);
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, format, args);
+    int n = vsnprintf(room, sizeof(room), format, args);
     va_end(args);
     assert(n >= 0);
 
     char *at = arena_raw(a, (size_t)n + 1, 1);
-    vsnprintf(at, (size_t)n + 1, format, again);
+    if ((size_t)n < sizeof(room))
+        memcpy(at, room, (size_t)n + 1);
+    else
+        vsnprintf(at, (size_t)n + 1, format, again);
     va_end(again);
     return (struct str){at, (size_t)n};
 }

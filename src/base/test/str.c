@@ -109,6 +109,21 @@ TEST(str_concat)
     check_same(str_join(&a, NULL, 0, S(", ")), S(""));
 }
 
+/* Short texts are formatted on the stack, long ones where they stay. */
+TEST(str_printf)
+{
+    scoped(arena_fini) struct arena a = {0};
+    char text[1025];
+
+    memset(text, 'x', sizeof(text));
+    for (size_t len = 0; len < sizeof(text); len++) {
+        struct str made = str_printf(&a, "%.*s", (int)len, text);
+        check_same(made, str_of(text, len));
+        check_int(made.at[len], 0);
+    }
+    check_same(str_printf(&a, "%d of %s", 7, "nine"), S("7 of nine"));
+}
+
 TEST(str_own)
 {
     static const struct str cases[] = {
