@@ -479,9 +479,10 @@ static void write_admission(struct admit *ad, struct object *o, const struct que
     bool is_admitted = workload_edit_is(&e, S("Admitted"));
     w->event_type = S("Normal");
     w->event = is_admitted ? S("Admitted") : S("QuotaReserved");
-    w->note = str_printf(a, "%s by ClusterQueue %.*s, wait time since queued was %" PRId64 "s",
-                         is_admitted ? "Admitted" : "Quota reserved", STR_ARG(d->cq),
-                         MAX(waited.ns, INT64_C(0)) / SECOND_NS);
+    w->note =
+        str_concat(a, is_admitted ? S("Admitted") : S("Quota reserved"), S(" by ClusterQueue "),
+                   d->cq, S(", wait time since queued was "),
+                   str_of_u64(a, (uint64_t)(MAX(waited.ns, INT64_C(0)) / SECOND_NS)), S("s"));
     send(w, &e);
 }
 

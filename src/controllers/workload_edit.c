@@ -141,14 +141,14 @@ void workload_reserve(struct workload_edit *e, const struct kueue_admission *adm
     SET(e->status, admission, (struct kueue_admission *)(uintptr_t)admission);
     UNSET(e->status, resource_requests);
     e->has_changed = true;
-    workload_set_condition(e, S("QuotaReserved"), true, S("QuotaReserved"),
-                           str_printf(e->a, "Quota reserved in ClusterQueue %.*s",
-                                      STR_ARG(admission->cluster_queue)));
+    workload_set_condition(
+        e, S("QuotaReserved"), true, S("QuotaReserved"),
+        str_concat(e->a, S("Quota reserved in ClusterQueue "), admission->cluster_queue));
     for (size_t i = 0; i < countof(undone); i++) {
         const struct condition *c = find(&e->status->conditions, undone[i]);
         if (is_true(c))
             workload_set_condition(e, undone[i], false, S("QuotaReserved"),
-                                   str_printf(e->a, "Previously: %.*s", STR_ARG(c->message)));
+                                   str_concat(e->a, S("Previously: "), c->message));
     }
 }
 

@@ -30,34 +30,30 @@ struct str queue_preempted_message(struct arena *a, struct str uid, struct str j
                                    enum queue_victim_reason reason, struct str preemptor_path,
                                    struct str victim_path)
 {
-    static const char *const texts[] = {
-        [IN_CLUSTER_QUEUE] = "prioritization in the ClusterQueue",
-        [IN_COHORT_RECLAMATION] = "reclamation within the cohort",
-        [IN_COHORT_FAIR_SHARING] = "Fair Sharing within the cohort",
-        [IN_COHORT_BORROWING] = "reclamation within the cohort while borrowing",
-        [FLAVOR_MIGRATION] = "migration to a more favorable flavor",
+    static const struct str texts[] = {
+        [IN_CLUSTER_QUEUE] = S_INIT("prioritization in the ClusterQueue"),
+        [IN_COHORT_RECLAMATION] = S_INIT("reclamation within the cohort"),
+        [IN_COHORT_FAIR_SHARING] = S_INIT("Fair Sharing within the cohort"),
+        [IN_COHORT_BORROWING] = S_INIT("reclamation within the cohort while borrowing"),
+        [FLAVOR_MIGRATION] = S_INIT("migration to a more favorable flavor"),
     };
 
     uid = uid.len ? uid : S("UNKNOWN");
     job = job.len ? job : S("UNKNOWN");
-    return str_printf(
-        a,
-        "Preempted to accommodate a workload (UID: %.*s, JobUID: %.*s) due to %s; "
-        "preemptor path: %.*s; preemptee path: %.*s",
-        STR_ARG(uid), STR_ARG(job), texts[reason], STR_ARG(preemptor_path),
-        STR_ARG(victim_path));
+    return str_concat(a, S("Preempted to accommodate a workload (UID: "), uid, S(", JobUID: "),
+                      job, S(") due to "), texts[reason], S("; preemptor path: "),
+                      preemptor_path, S("; preemptee path: "), victim_path);
 }
 
 struct str queue_path(struct queue_engine *e, struct arena *a, struct str name)
 {
     struct queue_cq *cq = cq_find(e, name);
-    struct str path = str_printf(a, "/%.*s", STR_ARG(name));
+    struct str path = str_concat(a, S("/"), name);
 
     if (!cq || quota_has_cycle(&cq->node))
         return path;
     for (const struct quota_node *n = cq->node.parent; n; n = n->parent)
-        path = str_printf(a, "/%.*s%.*s",
-                          STR_ARG(((const struct queue_cohort *)(const void *)n)->name),
-                          STR_ARG(path));
+        path =
+            str_concat(a, S("/"), ((const struct queue_cohort *)(const void *)n)->name, path);
     return path;
 }
