@@ -93,16 +93,16 @@ static bool uuid_pack(struct str uid, uint8_t out[UUID_BYTES])
 static void uuid_unpack(const char *bytes, char out[UUID_TEXT])
 {
     static const char digits[] = "0123456789abcdef";
-    size_t n = 0;
+    static const uint8_t groups[] = {4, 2, 2, 2, 6}; /* bytes between dashes */
+    const uint8_t *b = (const uint8_t *)bytes;
 
-    for (size_t i = 0; i < UUID_TEXT; i++) {
-        if (is_dash_at(i)) {
-            out[i] = '-';
-            continue;
+    for (size_t g = 0; g < countof(groups); g++) {
+        if (g)
+            *out++ = '-';
+        for (const uint8_t *end = b + groups[g]; b != end; b++) {
+            *out++ = digits[*b >> 4];
+            *out++ = digits[*b & 15];
         }
-        uint8_t b = (uint8_t)bytes[n / 2];
-        out[i] = digits[n % 2 ? b & 15 : b >> 4];
-        n++;
     }
 }
 

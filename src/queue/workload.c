@@ -401,7 +401,7 @@ enum queue_put queue_put_workload(struct queue_engine *e,
 
     e->events++;
     e->has_named_shapes |= spec->shape_name.len > 0;
-    if (wl && !wl_has_uid(wl, spec->uid)) { /* another one of that name */
+    if (wl && !spec->is_same_spec && !wl_has_uid(wl, spec->uid)) { /* another of that name */
         wl_discard(e, wl);
         wl = NULL;
     }
