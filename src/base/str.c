@@ -303,12 +303,13 @@ static uint64_t short_word(const char *p, size_t n)
     return (uint64_t)first << 32 | last;
 }
 
-uint64_t str_hash(struct str s)
+static inline uint64_t hash_on(uint64_t h, struct str s)
 {
-    uint64_t h = hash_seed() ^ (s.len * 0x9E3779B97F4A7C15ull), word;
     const char *p = s.at;
     size_t n = s.len;
+    uint64_t word;
 
+    h ^= s.len * 0x9E3779B97F4A7C15ull;
     for (; n >= 8; n -= 8, p += 8) {
         memcpy(&word, p, 8);
         h = mix(h ^ word, 0xA0761D6478BD642Full);
@@ -318,6 +319,16 @@ uint64_t str_hash(struct str s)
         h = mix(h ^ word, 0xE7037ED1A0B428DBull);
     }
     return mix(h, 0x8EBC6AF09C88C6E3ull);
+}
+
+uint64_t str_hash(struct str s)
+{
+    return hash_on(hash_seed(), s);
+}
+
+uint64_t str_hash_on(uint64_t h, struct str s)
+{
+    return hash_on(h + 0xA0761D6478BD642Full, s);
 }
 
 int32_t str_rune(struct str s, size_t *i)

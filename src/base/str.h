@@ -126,6 +126,9 @@ struct str str_of_u64(struct arena *a, uint64_t v);
 
 /* Well mixed and seeded at random for each process: never let its order be seen. */
 uint64_t str_hash(struct str s);
+/* As well mixed, from `h` on, which may be what the parts before gave: the same for every
+ * process of one machine, and for memory alone. */
+uint64_t str_hash_on(uint64_t h, struct str s);
 /* The same for every process and machine (FNV-1a, 64 bits): for names and digests. */
 uint64_t str_digest(struct str s);
 /* The same for every process and machine, of a few of the bytes only: for tables of names that

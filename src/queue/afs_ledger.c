@@ -75,7 +75,7 @@ void afs_refresh_cq(struct queue_engine *e, struct queue_cq *cq)
 
 static uint64_t penalty_key(const struct queue_wl *wl)
 {
-    return str_digest(wl_name(wl));
+    return str_hash_on(0, wl_name(wl));
 }
 
 static struct afs_penalty *find_penalty(struct afs_ledger *l, const struct queue_wl *wl)

@@ -236,15 +236,41 @@ static struct queue_topology_request load_topology(const struct json *r)
     return t;
 }
 
-static void add_part(struct buf *b, const struct json *v)
+/* Digests are made of trees as they are, member by member: their texts are not needed. */
+static uint64_t add_value(uint64_t h, const struct json *v)
 {
-    if (json_has(v))
-        json_write(b, v);
-    buf_byte(b, '|');
+    struct str text = S("");
+
+    if (!json_has(v))
+        return str_hash_on(h, text);
+    h += v->type;
+    switch ((enum json_type)v->type) {
+    case JSON_STRING:
+    case JSON_RAW:
+        return str_hash_on(h, str_of(v->s, v->len));
+    case JSON_ARRAY:
+        json_each (i, v)
+            h = add_value(h, json_at(v, i));
+        break;
+    case JSON_OBJECT:
+        json_each_member (m, v)
+            h = add_value(str_hash_on(h, m->name), &m->value);
+        break;
+    case JSON_BOOL:
+        h += v->boolean;
+        break;
+    case JSON_INT:
+    case JSON_DOUBLE:
+        text = str_of((const char *)&v->i, sizeof(v->i));
+        break;
+    case JSON_NULL:
+        break;
+    }
+    return str_hash_on(h + v->len, text);
 }
 
 /* What of a template decides where its pods may run. */
-static void load_digest(struct arena *a, const struct json *spec, uint64_t out[2])
+static void load_digest(const struct json *spec, uint64_t out[2])
 {
     static const char *const fields[] = {"nodeSelector",
                                          "tolerations",
@@ -256,24 +282,23 @@ static void load_digest(struct arena *a, const struct json *spec, uint64_t out[2
                                          "affinity",
                                          "resources"};
     static const char *const lists[] = {"initContainers", "containers"};
-    struct buf b = buf_in(a, 512);
+    uint64_t h = 0;
 
     for (size_t i = 0; i < countof(lists); i++) {
         const struct json *list = json_get(spec, str_from(lists[i]));
         json_each (k, list) {
             const struct json *c = json_at(list, k);
-            add_part(&b, json_path(c, "resources", "requests", NULL));
-            add_part(&b, json_path(c, "resources", "claims", NULL));
-            add_part(&b, json_getz(c, "ports"));
-            add_part(&b, json_getz(c, "restartPolicy"));
+            h = add_value(h, json_path(c, "resources", "requests", NULL));
+            h = add_value(h, json_path(c, "resources", "claims", NULL));
+            h = add_value(h, json_getz(c, "ports"));
+            h = add_value(h, json_getz(c, "restartPolicy"));
         }
-        buf_byte(&b, ';');
+        h = str_hash_on(h, S(";"));
     }
     for (size_t i = 0; i < countof(fields); i++)
-        add_part(&b, json_get(spec, str_from(fields[i])));
-    out[0] = str_digest(buf_str(&b));
-    buf_byte(&b, '#');
-    out[1] = str_digest(buf_str(&b)) ^ b.len;
+        h = add_value(h, json_get(spec, str_from(fields[i])));
+    out[0] = h;
+    out[1] = str_hash_on(h, S("#"));
 }
 
 static void load_terms(struct arena *a, const struct json *spec, struct queue_podset_spec *ps)
@@ -390,7 +415,7 @@ static void load_podset(struct arena *a, const struct json *wl, const struct que
     ps->tolerations = load_tolerations(a, json_getz(spec, "tolerations"), &ps->n_tolerations);
     ps->topology = load_topology(json_getz(o, "topologyRequest"));
     load_raw_resources(a, spec, ps);
-    load_digest(a, spec, ps->digest);
+    load_digest(spec, ps->digest);
     if (invalid.len && !(out->flags & WL_INVALID)) {
         out->flags |= WL_INVALID;
         out->invalid_text = invalid;
@@ -451,42 +476,33 @@ static void load_admission(struct arena *a, const struct json *wl, const struct 
 
 /* Of everything whose change brings a parked workload back: of its spec and what was made of
  * that. */
-static uint32_t spec_digest(struct arena *a, const struct json *wl,
-                            const struct queue_workload_spec *spec)
+static uint32_t spec_digest(const struct json *wl, const struct queue_workload_spec *spec)
 {
-    struct buf b = buf_in(a, 1024);
+    uint64_t h = spec->flags & WL_INVALID;
 
     for (size_t i = 0; i < spec->n_podsets;
          i++) /* LimitRanges and RuntimeClasses change them */
-        for (size_t k = 0; k < spec->podsets[i].n_requests; k++) {
-            buf_add(&b, spec->podsets[i].requests[k].resource);
-            buf_byte(&b, '=');
-            buf_i64(&b, spec->podsets[i].requests[k].amount);
-            buf_byte(&b, '|');
-        }
-    buf_byte(&b, spec->flags & WL_INVALID ? '1' : '0');
-    add_part(&b, json_getz(wl, "spec"));
-    uint64_t h = str_digest(buf_str(&b));
+        for (size_t k = 0; k < spec->podsets[i].n_requests; k++)
+            h = str_hash_on(h + (uint64_t)spec->podsets[i].requests[k].amount,
+                            spec->podsets[i].requests[k].resource);
+    h = add_value(h, json_getz(wl, "spec"));
     return (uint32_t)(h ^ h >> 32);
 }
 
 /* And of the rest; of most there is nothing. */
-static uint32_t state_digest(struct arena *a, const struct parts *p, bool is_gated)
+static uint32_t state_digest(const struct parts *p, bool is_gated)
 {
     const struct json *boost = json_getz(p->notes, "kueue.x-k8s.io/priority-boost");
     const struct json *reclaimable = json_getz(p->status, "reclaimablePods");
-    struct buf b = {0};
+    uint64_t h = is_gated;
 
     if (!json_has(boost) && !json_has(reclaimable) && !p->at[SEEN_EVICTED] &&
         !p->at[SEEN_REQUEUED])
         return is_gated;
-    b = buf_in(a, 512);
-    add_part(&b, boost);
-    add_part(&b, reclaimable);
-    add_part(&b, p->at[SEEN_EVICTED]);
-    add_part(&b, p->at[SEEN_REQUEUED]);
-    buf_byte(&b, is_gated ? '1' : '0');
-    uint64_t h = str_digest(buf_str(&b));
+    h = add_value(h, boost);
+    h = add_value(h, reclaimable);
+    h = add_value(h, p->at[SEEN_EVICTED]);
+    h = add_value(h, p->at[SEEN_REQUEUED]);
     return (uint32_t)(h ^ h >> 32);
 }
 
@@ -529,7 +545,7 @@ static void load_state(struct arena *a, const struct json *wl, const struct queu
         out->reserved_at = time_of(json_getz(p.at[SEEN_RESERVED], "lastTransitionTime"));
     if (out->allowed_flavors.len)
         out->parent = parent_of(&p);
-    out->state_digest = state_digest(a, &p, (out->flags & WL_PREEMPTION_GATED) != 0);
+    out->state_digest = state_digest(&p, (out->flags & WL_PREEMPTION_GATED) != 0);
     load_admission(a, wl, l, out);
 }
 
@@ -543,7 +559,7 @@ static void load_podsets(struct arena *a, const struct json *wl, const struct qu
     out->n_podsets = json_len(podsets);
     json_each (i, podsets)
         load_podset(a, wl, l, i, &ps[i], out);
-    out->digest = spec_digest(a, wl, out);
+    out->digest = spec_digest(wl, out);
 }
 
 void queue_load_workload(struct arena *a, const struct json *wl, const struct queue_loader *l,

@@ -149,7 +149,7 @@ struct str wl_key(struct arena *a, const struct queue_wl *wl)
 
 static uint32_t key_hash(struct str ns, struct str name)
 {
-    uint64_t h = str_digest(ns) * 0x9E3779B97F4A7C15u ^ str_digest(name);
+    uint64_t h = str_hash_on(str_hash_on(0, ns), name);
     return (uint32_t)(h ^ h >> 32);
 }
 

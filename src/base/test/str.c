@@ -166,6 +166,23 @@ TEST(str_sum)
     check(str_sum(str_of("a\0", 2)) != str_sum(S("a")));
 }
 
+TEST(str_hash_on)
+{
+    static const char text[] = "abcdefghijklmnopqrs";
+    uint64_t ab = str_hash_on(str_hash_on(0, S("a")), S("b"));
+
+    check(ab == str_hash_on(str_hash_on(0, S("a")), S("b")));
+    check(ab != str_hash_on(str_hash_on(0, S("b")), S("a")));
+    check(ab != str_hash_on(str_hash_on(0, S("ab")), S("")));
+    check(str_hash_on(0, S("")) != str_hash_on(1, S("")));
+    for (size_t i = 0; i + 1 < sizeof(text); i++) {
+        char other[sizeof(text)];
+        memcpy(other, text, sizeof(text));
+        other[i] ^= 1;
+        check(str_hash_on(7, str_of(other, i + 1)) != str_hash_on(7, str_of(text, i + 1)));
+    }
+}
+
 TEST(str_find)
 {
     check_int(str_find(S("hello"), S("lo")), 3);
