@@ -164,13 +164,12 @@ static bool is_going(const struct object_meta *m)
     return instant_is_set(m->deletion_timestamp);
 }
 
-static struct workload_seen look_around(struct step *s, struct workloads *w,
+static struct workload_seen look_around(struct arena *a, struct workloads *w, struct str ns,
                                         const struct json *wl)
 {
     struct str queue = json_str(json_path(wl, "spec", "queueName", NULL));
     const struct json *admission = json_path(wl, "status", "admission", NULL);
-    const struct kueue_local_queue *lq =
-        kept_view(&w->kept_lqs, cache_path(s->arena, s->ns, queue));
+    const struct kueue_local_queue *lq = kept_view(&w->kept_lqs, cache_path(a, ns, queue));
     struct workload_seen seen = {0};
 
     if (lq) {
@@ -181,7 +180,6 @@ static struct workload_seen look_around(struct step *s, struct workloads *w,
     if (json_has(admission))
         seen.cq_name = json_str(json_getz(admission, "clusterQueue"));
     seen.cq = kept_view(&w->kept_cqs, seen.cq_name);
-    seen.equal_failed = queue_reason_text(queue_equal_failed(admit_engine(w->admit), s->key));
     if (seen.cq) {
         seen.has_cq = !is_going(seen.cq->metadata);
         seen.cq_stop = seen.cq->spec->stop_policy;
@@ -251,7 +249,8 @@ static int reconcile(struct step *s, struct err *err)
         return 0;
     step_hold(s, o);
     const struct json *tree = object_tree(o, s->arena);
-    struct workload_seen seen = look_around(s, w, tree);
+    struct workload_seen seen = look_around(s->arena, w, s->ns, tree);
+    seen.equal_failed = queue_reason_text(queue_equal_failed(admit_engine(w->admit), s->key));
     if (workload_rests(tree, &seen, &w->rules))
         return 0;
     const struct kueue_workload *wl = object_view(o, s->arena);
@@ -266,6 +265,21 @@ static int reconcile(struct step *s, struct err *err)
 }
 
 /* ---- wiring ---- */
+
+/* A version that rests comes to no run; who waits with a reason does, as another may be known
+ * by then. A change of its queues looks at it again. */
+static void workload_changed(void *ctx, struct cache_event *e)
+{
+    struct workloads *w = ctx;
+
+    if (!e->now)
+        return;
+    struct workload_seen seen =
+        look_around(e->arena, w, object_key(e->now).ns, cache_event_now(e));
+    seen.equal_failed = S("unknown");
+    if (!workload_rests(cache_event_now(e), &seen, &w->rules))
+        controller_queue_object(w->controller, e->now);
+}
 
 static void queue_all_of(struct workloads *w, struct str lq_path)
 {
@@ -346,7 +360,7 @@ struct workloads *workloads_new(struct control *c, struct admit *admit,
     w->by_queue = admit_by_queue(admit);
     w->controller = controller_new(
         c, &(struct controller_config){.name = "workload", .reconcile = reconcile, .ctx = w});
-    controller_watch(w->controller, &kind_kueue_workload);
+    cache_subscribe(w->workloads, workload_changed, w);
     cache_subscribe(w->lqs, lq_changed, w);
     cache_subscribe(w->cqs, cq_changed, w);
     return w;
