@@ -73,13 +73,35 @@ static bool has_valid_index(const struct view *v, const struct job_pod *p)
     return p->index >= 0 && p->index < v->job->spec->completions;
 }
 
+/* What pods that run work on; see struct view. */
+static void mark_busy(struct view *v)
+{
+    int32_t *indexes = NULL;
+    size_t n = 0;
+    bool is_lost = false;
+
+    if (!index_marks_room(v->a, v->n_active, v->job->spec->completions, &v->busy))
+        indexes = arena_array(v->a, int32_t, v->n_active + 1);
+    for (size_t i = 0; i < v->n_active; i++) {
+        const struct job_pod *p = v->active[i];
+        if (!has_valid_index(v, p))
+            is_lost = true;
+        else if (indexes)
+            indexes[n++] = p->index;
+        else
+            index_marks_add(&v->busy, p->index);
+    }
+    if (indexes)
+        v->busy = index_marks_of(v->a, indexes, n);
+    v->busy.has_twice |= is_lost;
+}
+
 /* Most pods run: what is asked of the others need not look at them. */
 static void split_pods(struct view *v)
 {
-    const struct job_pod **at = arena_array(v->a, const struct job_pod *, v->look->n_pods + 1);
-    int32_t *indexes = v->is_indexed ? arena_array(v->a, int32_t, v->look->n_pods + 1) : NULL;
-    size_t n_indexes = 0, end = v->look->n_pods;
-    bool is_lost = false;
+    size_t end = v->look->n_pods;
+    const struct job_pod **at =
+        arena_raw(v->a, (end + 1) * sizeof(*at), _Alignof(const struct job_pod *));
 
     v->active = at;
     for (size_t i = 0; i < v->look->n_pods; i++) {
@@ -90,12 +112,6 @@ static void split_pods(struct view *v)
         }
         at[v->n_active++] = p;
         v->n_ready += p->is_ready;
-        if (!v->is_indexed)
-            continue;
-        if (has_valid_index(v, p))
-            indexes[n_indexes++] = p->index;
-        else
-            is_lost = true;
     }
     v->idle = at + end;
     v->n_idle = v->look->n_pods - end;
@@ -104,10 +120,8 @@ static void split_pods(struct view *v)
         v->idle[i] = v->idle[--k];
         v->idle[k] = swap;
     }
-    if (v->is_indexed) {
-        v->busy = index_marks_of(v->a, indexes, n_indexes);
-        v->busy.has_twice |= is_lost;
-    }
+    if (v->is_indexed)
+        mark_busy(v);
 }
 
 static struct view view_of(struct arena *a, const struct job_look *look)
@@ -594,11 +608,12 @@ static void pending_indexes(struct view *v, struct job_plan *plan, size_t n, ind
             was = i;
             i = past_ranges(&plan->completed, &in_completed, i);
             i = past_ranges(&plan->failed_indexes, &in_failed, i);
+            i = index_marks_past(&v->busy, i);
+            i = index_marks_past(&late, i);
         } while (i != was);
         if (i >= v->job->spec->completions)
             return;
-        if (!index_marks_has(&v->busy, (int32_t)i) && !index_marks_has(&late, (int32_t)i))
-            vec_push_in(v->a, out, (int32_t)i);
+        vec_push_in(v->a, out, (int32_t)i);
     }
 }
 

@@ -126,28 +126,32 @@ void index_sort(int32_t *indexes, size_t n)
 
 #define MARKS_SPREAD 64 /* bits spent on an index, at most; sorting costs more */
 
+bool index_marks_room(struct arena *a, size_t n, int32_t end, struct index_marks *m)
+{
+    if (end < 0 || (uint64_t)end > (n + 64) * MARKS_SPREAD)
+        return false;
+    *m = (struct index_marks){.bits = arena_array(a, uint64_t, (size_t)end / 64 + 1),
+                              .n_bits = end};
+    return true;
+}
+
 struct index_marks index_marks_of(struct arena *a, int32_t *indexes, size_t n)
 {
     struct index_marks m = {0};
     struct index_set none = {0};
-    int32_t most = 0;
+    int32_t most = -1;
 
     for (size_t i = 0; i < n; i++)
         most = MAX(most, indexes[i]);
-    if ((uint64_t)most >= (n + 64) * MARKS_SPREAD) {
-        index_sort(indexes, n);
-        for (size_t i = 1; i < n; i++)
-            m.has_twice |= indexes[i] == indexes[i - 1];
-        m.set = index_set_with(a, &none, indexes, n);
+    if (most < INT32_MAX && index_marks_room(a, n, most + 1, &m)) {
+        for (size_t i = 0; i < n; i++)
+            index_marks_add(&m, indexes[i]);
         return m;
     }
-    m.n_bits = most + 1;
-    m.bits = arena_array(a, uint64_t, (size_t)most / 64 + 1);
-    for (size_t i = 0; i < n; i++) {
-        uint64_t *word = &m.bits[indexes[i] / 64], bit = UINT64_C(1) << (indexes[i] % 64);
-        m.has_twice |= (*word & bit) != 0;
-        *word |= bit;
-    }
+    index_sort(indexes, n);
+    for (size_t i = 1; i < n; i++)
+        m.has_twice |= indexes[i] == indexes[i - 1];
+    m.set = index_set_with(a, &none, indexes, n);
     return m;
 }
 
@@ -156,4 +160,20 @@ bool index_marks_has(const struct index_marks *m, int32_t index)
     if (!m->bits)
         return index_set_has(&m->set, index);
     return index < m->n_bits && m->bits[index / 64] >> (index % 64) & 1;
+}
+
+int64_t index_marks_past(const struct index_marks *m, int64_t i)
+{
+    if (!m->bits) {
+        while (i <= INT32_MAX && index_set_has(&m->set, (int32_t)i))
+            i++;
+        return i;
+    }
+    while (i < m->n_bits) {
+        uint64_t none = ~m->bits[i / 64] >> (i % 64);
+        if (none)
+            return i + __builtin_ctzll(none);
+        i = (i / 64 + 1) * 64;
+    }
+    return i;
 }

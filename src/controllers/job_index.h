@@ -37,4 +37,16 @@ struct index_marks {
 };
 /* Of non-negative indexes, in any order (which it may change). */
 struct index_marks index_marks_of(struct arena *a, int32_t *indexes, size_t n);
+/* Bits for `n` indexes below `end`, to be marked one by one; false, and nothing is made, where
+ * they may lie too far apart. */
+bool index_marks_room(struct arena *a, size_t n, int32_t end, struct index_marks *m);
+static inline void index_marks_add(struct index_marks *m, int32_t index)
+{
+    uint64_t *word = &m->bits[index / 64], bit = UINT64_C(1) << (index % 64);
+
+    m->has_twice |= (*word & bit) != 0;
+    *word |= bit;
+}
 bool index_marks_has(const struct index_marks *m, int32_t index);
+/* The first index from `i` on that there is none of. */
+int64_t index_marks_past(const struct index_marks *m, int64_t i);

@@ -170,15 +170,9 @@ void job_metrics_external(struct job_metrics *m, struct str manager)
 
 static bool is_holding(const struct json *pod)
 {
-    const struct json *finalizers = json_path(pod, "metadata", "finalizers", NULL);
     struct str phase = json_str(json_path(pod, "status", "phase", NULL));
 
-    if (!str_eqz(phase, "Succeeded") && !str_eqz(phase, "Failed"))
-        return false;
-    json_each (i, finalizers)
-        if (str_eqz(json_str(json_at(finalizers, i)), JOB_FINALIZER))
-            return true;
-    return false;
+    return (str_eqz(phase, "Succeeded") || str_eqz(phase, "Failed")) && job_pod_is_held(pod);
 }
 
 void job_metrics_pod(struct job_metrics *m, struct cache_event *e)

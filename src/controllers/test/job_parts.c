@@ -326,3 +326,36 @@ TEST(job_time_to_live)
         arena_reset(&a);
     }
 }
+
+/* Marked one by one and all at once: with bits, and as a set where they lie far apart. */
+TEST(job_index_marks)
+{
+    static const int32_t near[] = {0, 1, 63, 64, 2, 127, 130, 3}, far[] = {5, 1000000, 6};
+    scoped(arena_fini) struct arena a = arena_sized(16 << 10);
+    struct index_marks all, m;
+    int32_t copy[countof(near)];
+
+    memcpy(copy, near, sizeof(near));
+    all = index_marks_of(&a, copy, countof(near));
+    check(index_marks_room(&a, countof(near), 131, &m));
+    for (size_t i = 0; i < countof(near); i++)
+        index_marks_add(&m, near[i]);
+    check(!m.has_twice && !all.has_twice);
+    for (int32_t i = 0; i < 200; i++) {
+        int32_t past = i;
+        while (index_marks_has(&all, past))
+            past++;
+        check(index_marks_has(&m, i) == index_marks_has(&all, i));
+        check_int(index_marks_past(&m, i), past);
+        check_int(index_marks_past(&all, i), past);
+    }
+    index_marks_add(&m, 63);
+    check(m.has_twice);
+
+    memcpy(copy, far, sizeof(far));
+    check(!index_marks_room(&a, countof(far), 1000001, &m));
+    m = index_marks_of(&a, copy, countof(far));
+    check_int(index_marks_past(&m, 4), 4);
+    check_int(index_marks_past(&m, 5), 7);
+    check_int(index_marks_past(&m, 1000000), 1000001);
+}
