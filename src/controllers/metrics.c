@@ -66,40 +66,58 @@ struct metrics {
 
 /* ---- seeing ---- */
 
-static const struct json *condition_of(const struct json *tree, struct str type)
+/* Conditions of one version; NULL where it has none. */
+struct seen {
+    const struct json *at[N_COUNTERS], *requeued;
+};
+
+static struct seen see(const struct json *tree)
 {
     const struct json *all = json_path(tree, "status", "conditions", NULL);
+    struct seen out = {0};
 
     json_each (i, all) {
-        if (str_eq(json_str(json_getz(json_at(all, i), "type")), type))
-            return json_at(all, i);
+        const struct json *one = json_at(all, i);
+        struct str type = json_str(json_getz(one, "type"));
+        for (int c = 0; c < N_COUNTERS; c++)
+            if (str_eq(type, counters[c].condition))
+                out.at[c] = one;
+        if (str_eq(type, S("Requeued")))
+            out.requeued = one;
     }
-    return NULL;
+    return out;
+}
+
+static bool is_true(const struct json *condition)
+{
+    return str_eq(json_str(json_getz(condition, "status")), S("True"));
 }
 
 /* Bits of the counters whose conditions hold. */
-static uint32_t holding(const struct json *conditions)
+static uint32_t holding(const struct seen *seen)
 {
     uint32_t bits = 0;
 
-    json_each (i, conditions) {
-        const struct json *one = json_at(conditions, i);
-        struct str type = json_str(json_getz(one, "type"));
-        for (int c = 0; c < N_COUNTERS; c++)
-            if (str_eq(type, counters[c].condition) &&
-                str_eq(json_str(json_getz(one, "status")), S("True")))
-                bits |= 1u << c;
-    }
+    for (int c = 0; c < N_COUNTERS; c++)
+        if (is_true(seen->at[c]))
+            bits |= 1u << c;
     return bits;
 }
 
-/* A label's value: quotes, backslashes and line ends are escaped. */
-static void add_label(struct buf *out, const char *name, struct str value)
+static bool needs_escape(char c)
 {
-    buf_add(out, S(","));
-    buf_add(out, str_from(name));
-    buf_add(out, S("=\""));
-    for (size_t i = 0; i < value.len; i++) {
+    return c == '"' || c == '\\' || c == '\n';
+}
+
+/* A label's value: quotes, backslashes and line ends are escaped; of most there are none. */
+static void add_value(struct buf *out, struct str value)
+{
+    size_t plain = 0;
+
+    while (plain < value.len && !needs_escape(value.at[plain]))
+        plain++;
+    buf_add(out, str_slice(value, 0, plain));
+    for (size_t i = plain; i < value.len; i++) {
         char c = value.at[i];
         if (c == '"' || c == '\\')
             buf_byte(out, '\\');
@@ -108,25 +126,32 @@ static void add_label(struct buf *out, const char *name, struct str value)
         else
             buf_byte(out, c);
     }
+}
+
+static void add_label(struct buf *out, const char *name, struct str value)
+{
+    buf_add(out, S(","));
+    buf_add(out, str_from(name));
+    buf_add(out, S("=\""));
+    add_value(out, value);
     buf_byte(out, '"');
 }
 
-static struct str labels_of(struct metrics *m, struct arena *a, enum counter c,
-                            const struct json *now, const struct json *old)
+/* Of an eviction they say why; `evicted` is NULL of all others, whose labels are the same. */
+static struct str labels_of(struct arena *a, const struct json *now, const struct json *old,
+                            const struct json *evicted)
 {
     struct buf out = buf_in(a, 128);
     struct str cq = json_str(json_path(now, "status", "admission", "clusterQueue", NULL));
-    const struct json *condition = condition_of(now, counters[c].condition);
 
-    (void)m;
     if (!cq.len)
         cq = json_str(json_path(old, "status", "admission", "clusterQueue", NULL));
     buf_add(&out, S(ROLE));
     add_label(&out, "cluster_queue", cq);
     add_label(&out, "priority_class",
               json_str(json_path(now, "spec", "priorityClassRef", "name", NULL)));
-    if (c == COUNT_EVICTED) {
-        add_label(&out, "reason", json_str(json_getz(condition, "reason")));
+    if (evicted) {
+        add_label(&out, "reason", json_str(json_getz(evicted, "reason")));
         add_label(&out, "underlying_cause", str_of(NULL, 0));
     }
     return buf_str(&out);
@@ -146,34 +171,39 @@ static void observe(struct metrics *m, enum histogram h, struct str labels, doub
     w->sum += seconds;
 }
 
-static double waited(const struct json *now, struct str condition)
+static struct instant changed_at(const struct json *condition)
 {
-    struct instant since = {0}, until = {0};
-    const struct json *requeued = condition_of(now, S("Requeued"));
+    struct instant t = {0};
 
-    time_parse(json_str(json_path(now, "metadata", "creationTimestamp", NULL)), &since, NULL);
-    if (str_eqz(json_str(json_getz(requeued, "status")), "True"))
-        time_parse(json_str(json_getz(requeued, "lastTransitionTime")), &since, NULL);
-    time_parse(json_str(json_getz(condition_of(now, condition), "lastTransitionTime")), &until,
-               NULL);
+    time_parse(json_str(json_getz(condition, "lastTransitionTime")), &t, NULL);
+    return t;
+}
+
+/* Since when it waits: since it was made, or came back. */
+static struct instant waits_since(const struct json *tree, const struct seen *seen)
+{
+    struct instant t = {0};
+
+    if (is_true(seen->requeued))
+        return changed_at(seen->requeued);
+    time_parse(json_str(json_path(tree, "metadata", "creationTimestamp", NULL)), &t, NULL);
+    return t;
+}
+
+static double waited(struct instant since, struct instant until)
+{
     struct span d = instant_sub(until, since);
+
     return d.ns > 0 ? (double)d.ns / (double)SECOND_NS : 0;
 }
 
-static void count(struct metrics *m, enum counter c, const struct json *now,
-                  const struct json *old)
+static void count(struct metrics *m, enum counter c, struct str labels)
 {
-    scoped(arena_fini) struct arena a = {0};
-    struct str labels = labels_of(m, &a, c, now, old);
     uint64_t *n = map_get(&m->counts[c], labels);
 
     if (!n)
         n = map_put(&m->counts[c], str_copy(&m->labels, labels));
     ++*n;
-    for (size_t h = 0; h < N_HISTOGRAMS; h++) {
-        if (histograms[h].after == c)
-            observe(m, (enum histogram)h, labels, waited(now, counters[c].condition));
-    }
 }
 
 /* Only changes count: what was there at the start had happened before. */
@@ -184,14 +214,24 @@ static void on_workload(void *ctx, struct cache_event *e)
     if (!e->old || !e->now)
         return;
     const struct json *now = cache_event_now(e);
-    uint32_t bits = holding(json_path(now, "status", "conditions", NULL));
+    struct seen seen = see(now);
+    uint32_t bits = holding(&seen);
     if (!bits)
         return;
     const struct json *old = cache_event_old(e);
-    bits &= ~holding(json_path(old, "status", "conditions", NULL));
+    struct seen before = see(old);
+    bits &= ~holding(&before);
+    if (!bits)
+        return;
+    struct str plain = labels_of(e->arena, now, old, NULL);
     for (int c = 0; c < N_COUNTERS; c++)
         if (bits >> c & 1)
-            count(m, (enum counter)c, now, old);
+            count(m, (enum counter)c,
+                  c == COUNT_EVICTED ? labels_of(e->arena, now, old, seen.at[c]) : plain);
+    for (size_t h = 0; h < N_HISTOGRAMS; h++)
+        if (bits >> histograms[h].after & 1)
+            observe(m, (enum histogram)h, plain,
+                    waited(waits_since(now, &seen), changed_at(seen.at[histograms[h].after])));
 }
 
 /* ---- telling ---- */
