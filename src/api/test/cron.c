@@ -51,3 +51,14 @@ TEST(cron_next_time)
         check_samez(instant_is_set(t) ? time_text(&a, t) : S("never"), cases[i].want);
     }
 }
+
+/* A byte 0 ends no text of ours. */
+TEST(cron_with_a_null_byte)
+{
+    struct cron_schedule s = {0};
+    struct err err = {0};
+
+    check(cron_parse(str_of("* * * * \0", 9), &s, &err) < 0);
+    check(cron_parse(str_of("\0\0\0\0", 4), &s, &err) < 0);
+    check(cron_parse(str_of("*\v* *\f* \r*", 10), &s, NULL) == 0);
+}
