@@ -49,7 +49,7 @@ bool format_clause(struct arena *a, struct str s, size_t *i, bool is_old,
     }
     out->precision = (int)MIN(precision, (int64_t)MAX_OLD_PRECISION);
     out->verb = s.at[(*i)++];
-    if (!strchr("sdfebxXo", out->verb)) {
+    if (!out->verb || !strchr("sdfebxXo", out->verb)) {
         size_t from = *i - 1, to = from;
         str_rune(s, &to);
         *bad = cel_fail_text(a,

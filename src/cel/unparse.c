@@ -135,7 +135,8 @@ static bool begins_with_number(const struct node *n)
         n = n->written ? n->written : n;
         if (n->kind == N_SELECT)
             n = n->target;
-        else if (n->kind == N_CALL && (n->is_member || n->name.at[0] == '_'))
+        else if (n->kind == N_CALL &&
+                 (n->is_member || (n->name.at[0] == '_' && !is_plain_name(n->name))))
             n = n->args[0];
         else
             return n->kind == N_CONST && value_is_number(n->value);
