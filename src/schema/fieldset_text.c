@@ -374,7 +374,7 @@ static bool text_names_any(struct text_reader *r, struct fieldset set)
             !take(r, ':'))
             return true;
         bool is_field = name.len && name.at[0] == 'f';
-        for (size_t i = 0; i < set.n && name.len > 2; i++) {
+        for (size_t i = 0; i < set.n && name.len >= 2; i++) {
             const struct fieldset_entry *x = &set.at[i];
             if (is_field != (x->e.kind == ELEMENT_FIELD))
                 continue;

@@ -315,7 +315,8 @@ static bool take_quoted(struct arena *a, struct str *path, struct str *out)
     for (; i < path->len && path->at[i] != '\''; i++) {
         const char *escape = NULL;
         if (path->at[i] == '\\') {
-            if (i + 1 == path->len || !(escape = strchr(escapes, path->at[++i])))
+            if (i + 1 == path->len || !path->at[i + 1] ||
+                !(escape = strchr(escapes, path->at[++i])))
                 return false;
             buf_byte(&b, values[escape - escapes]);
         } else {

@@ -81,6 +81,7 @@ TEST(fieldset_names_any)
         {"{'f:a':{'k:{\\'n\\':\\'}\\'}':{}},'f:b':{}}", "{'f:a':{'f:n':{}}}",           false},
         {"{'f:a':{'k:{\\'n\\':\\'}\\'}':{}},'f:b':{}}", "{'f:a':{'k:{\\'n\\':1}':{}}}", true },
         {"{'f:a':{'.':{},'f:b':{}}}",                   "{'f:a':{'f:c':{}}}",           false},
+        {"{'f:':{'f:a':{}}}",                           "{'f:':{'f:a':{}}}",            true },
     };
     scoped(arena_fini) struct arena a = arena_sized(1 << 14);
 
