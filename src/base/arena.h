@@ -45,9 +45,10 @@ static inline void *arena_raw(struct arena *a, size_t size, size_t align)
         arena_add_block(a, size, align);
         pad = (size_t)(-(uintptr_t)a->at & (align - 1));
     }
-    void *p = a->at + pad;
-    a->at += pad + size;
-    return p;
+    /* No bytes of an empty arena are at NULL, which C adds nothing to. */
+    uintptr_t p = (uintptr_t)a->at + pad;
+    a->at = (char *)(p + size);
+    return (void *)p;
 }
 /* The same, zeroed. */
 void *arena_alloc(struct arena *a, size_t size, size_t align) __attribute__((malloc));

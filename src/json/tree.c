@@ -22,7 +22,8 @@ const struct json *json_get(const struct json *v, struct str name)
         return NULL;
     if (name.len > SHORT_NAME)
         return get_long(v, name);
-    for (const struct json_member *m = v->members, *end = m + v->len; m != end; m++)
+    const struct json_member *m = v->members;
+    for (uint32_t n = v->len; n; n--, m++)
         if (m->name.len == name.len && bytes_eq(m->name.at, name.at, name.len))
             return &m->value;
     return NULL;
@@ -338,7 +339,8 @@ static void measure_nodes(const struct json *v, size_t *nodes, size_t *texts)
         return;
     }
     *nodes += v->len * sizeof(struct json_member);
-    for (const struct json_member *m = v->members, *to = m + v->len; m != to; m++) {
+    const struct json_member *m = v->members;
+    for (uint32_t n = v->len; n; n--, m++) {
         if (!is_constant(m->name.at))
             n_texts += m->name.len;
         measure(&m->value, nodes, &n_texts);

@@ -39,7 +39,8 @@ void schema_values(struct schema_values *out, struct arena *a, const struct sche
                     : NULL;
     if (!json_is(v, JSON_OBJECT))
         return;
-    for (const struct json_member *m = v->members, *end = m + v->len; m < end; m++) {
+    const struct json_member *m = v->members;
+    for (uint32_t n = v->len; n; n--, m++) {
         const struct schema_field *f = schema_field_of(s, m);
         if (!f)
             continue;
