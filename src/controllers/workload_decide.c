@@ -111,13 +111,13 @@ static struct kueue_pod_set_request request_of_podset(struct arena *a,
 static void set_requests(struct workload_edit *e, const struct json *tree,
                          const struct queue_loader *l)
 {
-    struct queue_workload_spec spec;
-
-    queue_load_workload(e->a, tree, l, &spec);
+    const struct queue_podset_spec *podsets;
+    size_t n = queue_load_requests(e->a, tree, l, &podsets);
     struct kueue_pod_set_request_list next = {
-        arena_array(e->a, struct kueue_pod_set_request, spec.n_podsets), spec.n_podsets};
-    for (size_t i = 0; i < next.len; i++)
-        next.at[i] = request_of_podset(e->a, &spec.podsets[i]);
+        arena_array(e->a, struct kueue_pod_set_request, n), n};
+
+    for (size_t i = 0; i < n; i++)
+        next.at[i] = request_of_podset(e->a, &podsets[i]);
     if (same_requests(&next, &e->status->resource_requests))
         return;
     SET(e->status, resource_requests, next);

@@ -22,6 +22,10 @@ void queue_load_lq(struct arena *a, const struct json *o, struct queue_lq_spec *
 /* `now` decides nothing but the time of conditions that have none. */
 void queue_load_workload(struct arena *a, const struct json *o, const struct queue_loader *l,
                          struct queue_workload_spec *out);
+/* Of its podsets only names, counts and requests, which cost a third of all that; their number.
+ */
+size_t queue_load_requests(struct arena *a, const struct json *o, const struct queue_loader *l,
+                           const struct queue_podset_spec **out);
 struct queue_labels queue_load_labels(struct arena *a, const struct json *map);
 /* Levels of a Topology; their number. */
 size_t queue_load_levels(struct arena *a, const struct json *o, const struct str **out);

@@ -55,9 +55,9 @@ static struct parts parts_of(const struct json *wl)
     return out;
 }
 
-static bool condition_is(const struct json *c, const char *status)
+static bool condition_is(const struct json *c, struct str status)
 {
-    return str_eqz(json_str(json_getz(c, "status")), status);
+    return str_eq(json_str(json_getz(c, "status")), status);
 }
 
 static struct instant time_of(const struct json *v)
@@ -89,11 +89,12 @@ static struct instant order_time(const struct queue_config *config, const struct
     const struct json *preempted = p->at[SEEN_PREEMPTED];
     struct str reason = json_str(json_getz(evicted, "reason"));
 
-    if (condition_is(evicted, "True") &&
+    if (condition_is(evicted, S("True")) &&
         ((!config->order_by_creation && str_eq(reason, S("PodsReadyTimeout"))) ||
          str_eq(reason, S("AdmissionCheck"))))
         return time_of(json_getz(evicted, "lastTransitionTime"));
-    if (!queue_gate(config, QUEUE_GATE_PRIORITY_SORTING) && condition_is(preempted, "True") &&
+    if (!queue_gate(config, QUEUE_GATE_PRIORITY_SORTING) &&
+        condition_is(preempted, S("True")) &&
         str_eq(json_str(json_getz(preempted, "reason")), S("InCohortReclaimWhileBorrowing")))
         return instant_add(time_of(json_getz(preempted, "lastTransitionTime")), span_ms(1));
     return time_of(json_getz(p->meta, "creationTimestamp"));
@@ -143,16 +144,16 @@ static uint32_t load_flags(const struct parts *p)
 {
     static const struct {
         enum seen condition;
-        const char *status;
+        struct str status;
         uint32_t flag;
     } rows[] = {
-        {SEEN_FINISHED,       "True",  WL_FINISHED      },
-        {SEEN_RESERVED,       "True",  WL_RESERVED      },
-        {SEEN_ADMITTED,       "True",  WL_ADMITTED      },
-        {SEEN_EVICTED,        "True",  WL_EVICTED       },
-        {SEEN_REQUEUED,       "False", WL_BACKOFF       },
-        {SEEN_WAITS_FOR_PODS, "True",  WL_WAITS_FOR_PODS},
-        {SEEN_PODS_READY,     "True",  WL_PODS_READY    },
+        {SEEN_FINISHED,       S_INIT("True"),  WL_FINISHED      },
+        {SEEN_RESERVED,       S_INIT("True"),  WL_RESERVED      },
+        {SEEN_ADMITTED,       S_INIT("True"),  WL_ADMITTED      },
+        {SEEN_EVICTED,        S_INIT("True"),  WL_EVICTED       },
+        {SEEN_REQUEUED,       S_INIT("False"), WL_BACKOFF       },
+        {SEEN_WAITS_FOR_PODS, S_INIT("True"),  WL_WAITS_FOR_PODS},
+        {SEEN_PODS_READY,     S_INIT("True"),  WL_PODS_READY    },
     };
     const struct json *reserved = p->at[SEEN_RESERVED];
     uint32_t flags = check_flags(p);
@@ -160,7 +161,7 @@ static uint32_t load_flags(const struct parts *p)
     for (size_t i = 0; i < countof(rows); i++)
         if (condition_is(p->at[rows[i].condition], rows[i].status))
             flags |= rows[i].flag;
-    if (condition_is(reserved, "False") &&
+    if (condition_is(reserved, S("False")) &&
         str_eq(json_str(json_getz(reserved, "reason")), S("OnHold")))
         flags |= WL_ON_HOLD;
     if (!json_bool(json_getz(p->spec, "active"), true))
@@ -567,6 +568,24 @@ void queue_load_workload(struct arena *a, const struct json *wl, const struct qu
 {
     load_state(a, wl, l, out);
     load_podsets(a, wl, l, out);
+}
+
+size_t queue_load_requests(struct arena *a, const struct json *wl, const struct queue_loader *l,
+                           const struct queue_podset_spec **out)
+{
+    const struct json *podsets = json_path(wl, "spec", "podSets", NULL);
+    struct str ns = json_str(json_path(wl, "metadata", "namespace", NULL));
+    struct queue_podset_spec *ps = arena_array(a, struct queue_podset_spec, json_len(podsets));
+
+    *out = ps;
+    json_each (i, podsets) {
+        const struct json *o = json_at(podsets, i);
+        ps[i].name = podset_name(o);
+        ps[i].count = podset_count(l, wl, o);
+        load_requests(a, l, filled_in(a, json_path(o, "template", "spec", NULL), l, ns),
+                      &ps[i]);
+    }
+    return json_len(podsets);
 }
 
 /* ---- a next version ---- */

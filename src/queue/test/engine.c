@@ -376,6 +376,11 @@ TEST(a_limit_is_asked_for_before_a_default_is)
         queue_load_workload(&a, wl, &loader, &spec);
         check_int(spec.podsets[0].n_requests, 1);
         check_int(spec.podsets[0].requests[0].amount, cases[i].want);
+        const struct queue_podset_spec *only;
+        check_int(queue_load_requests(&a, wl, &loader, &only), 1);
+        check_same(only[0].name, S("main"));
+        check_int(only[0].n_requests, 1);
+        check_int(only[0].requests[0].amount, cases[i].want);
     }
 }
 
