@@ -278,6 +278,7 @@ struct choosing {
     struct amounts asks;
     int64_t scored_cpu, scored_memory;
     bool has_wishes; /* of nodes: a selector, or an affinity */
+    bool is_plain;   /* it asks for what s->asked holds, and nothing else */
     VEC(struct sched_reason) reasons;
     VEC(struct candidate) fit;
     size_t n_nodes;
@@ -303,6 +304,8 @@ static bool has_room(struct choosing *c, const struct sched_node *n)
 {
     bool fits = true;
 
+    if (c->is_plain && n->points_for == c->s->asker)
+        return true; /* as when its points were counted, and it is what it was */
     for (size_t id = 0; id < c->asks.len; id++) {
         int64_t asked = c->asks.at[id];
         int64_t free = amounts_get(&n->size, id) - amounts_get(&n->used, id);
@@ -505,6 +508,14 @@ static void note_asker(struct sched *s, const struct choosing *c)
     s->asker++;
 }
 
+static bool is_plain(const struct amounts *asks)
+{
+    for (size_t id = RESOURCE_FIRST_OTHER; id < asks->len; id++)
+        if (asks->at[id])
+            return false;
+    return true;
+}
+
 struct sched_choice sched_choose(struct sched *s, struct arena *a, const struct pod *pod,
                                  sched_allow_fn *allow, void *ctx)
 {
@@ -518,6 +529,7 @@ struct sched_choice sched_choose(struct sched *s, struct arena *a, const struct 
     amounts_of_pod(&s->resources, pod->spec, &c.asks);
     score_asks(pod->spec, &c.asks, &c.scored_cpu, &c.scored_memory);
     note_asker(s, &c);
+    c.is_plain = is_plain(&c.asks);
     c.fit.at = arena_raw(a, s->nodes.len * sizeof(*c.fit.at) + 1, _Alignof(struct candidate));
     c.fit.cap = s->nodes.len;
     vec_each (i, &s->nodes) {

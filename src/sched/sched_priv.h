@@ -38,7 +38,7 @@ struct sched {
     MAP(struct line *) lines;       /* of those, by what they ask for and their priority */
     uint64_t last_place;            /* that was given to a parked one */
     /* What the last pod asked for, as scores count it, and a number for that. Pods of one Job
-     * ask alike: only nodes where something changed since are scored again. */
+     * ask alike: only nodes where something changed since are measured and scored again. */
     int64_t asked[4];
     uint64_t asker;
 };
