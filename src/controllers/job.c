@@ -53,6 +53,7 @@ struct job_run {
     struct job_claim claim;
     struct job_look look;
     struct job_plan plan;
+    struct job_mould mould; /* where pods are created */
     struct job_done done;
     struct job_settled settled;
     struct job_concluded end;
@@ -216,10 +217,12 @@ static void start_births(struct job_run *r)
 {
     size_t n = MIN(r->plan.n_create - r->n_born, MAX(r->n_born, (size_t)1));
 
+    if (r->n_born == 0)
+        r->mould = job_mould_of(r->step->arena, r->job, r->tree);
     r->n_pending += n;
     for (size_t end = r->n_born + n; r->n_born < end; r->n_born++)
         step_create(r->step, &kind_pod, r->step->ns,
-                    job_birth_body(r->step->arena, r->job, r->tree, &r->plan.create[r->n_born]),
+                    job_birth_body(r->step->arena, &r->mould, &r->plan.create[r->n_born]),
                     created, r);
 }
 

@@ -380,12 +380,10 @@ int job_success_rule(struct arena *a, const struct job *job, const struct index_
 
 struct str job_generate_name(struct arena *a, struct str job, int32_t index)
 {
-    struct str tail = index == JOB_NO_INDEX ? S("-") : str_printf(a, "-%d-", index);
-    size_t most = 58 - tail.len;
-
     if (index == JOB_NO_INDEX)
-        return str_printf(a, "%.*s-", STR_ARG(job));
-    return str_printf(a, "%.*s%.*s", STR_ARG(str_slice(job, 0, most)), STR_ARG(tail));
+        return str_concat(a, job, S("-"));
+    struct str tail = str_concat(a, S("-"), str_of_u64(a, (uint64_t)index), S("-"));
+    return str_concat(a, str_slice(job, 0, 58 - tail.len), tail);
 }
 
 /* ---- 9, 10: the outcome ---- */
