@@ -41,13 +41,53 @@ void tally_free(struct tally *t)
     free(t);
 }
 
+static char *add_text(char *p, const char *end, struct str text)
+{
+    size_t n = MIN(text.len, (size_t)(end - p));
+
+    if (n)
+        memcpy(p, text.at, n);
+    return p + n;
+}
+
+/* Labels are mostly formats of texts alone, several for each look at a Job: those are put
+ * together here, as printf() does it in several times the time. What does not fit in `room` is
+ * cut. */
+like_printf(3, 0) static struct str
+    labels_text(char *room, size_t size, const char *format, va_list args)
+{
+    const char *end = room + size - 1, *f = format, *next;
+    char *p = room;
+    va_list whole;
+
+    va_copy(whole, args);
+    for (; (next = strchr(f, '%')); f = next) {
+        p = add_text(p, end, str_of(f, (size_t)(next - f)));
+        if (next[1] == 's') {
+            p = add_text(p, end, str_from(va_arg(args, const char *)));
+            next += 2;
+        } else if (strncmp(next, "%.*s", 4) == 0) {
+            int len = va_arg(args, int);
+            const char *at = va_arg(args, const char *);
+            p = add_text(p, end, str_of(at, len > 0 ? strnlen(at, (size_t)len) : 0));
+            next += 4;
+        } else {
+            int n = vsnprintf(room, size, format, whole);
+            va_end(whole);
+            return str_of(room, MIN((size_t)MAX(n, 0), size - 1));
+        }
+    }
+    p = add_text(p, end, str_from(f));
+    va_end(whole);
+    return str_of(room, (size_t)(p - room));
+}
+
 /* NULL where there are too many. */
 like_printf(3, 0) static struct tallied *tallied(struct tally *t, size_t row,
                                                  const char *format, va_list args)
 {
     char room[512];
-    int n = vsnprintf(room, sizeof(room), format, args);
-    struct str labels = str_of(room, MIN((size_t)MAX(n, 0), sizeof(room) - 1));
+    struct str labels = labels_text(room, sizeof(room), format, args);
     struct family *f = &t->families[row];
     struct tallied *x = map_get(&f->by_labels, labels);
 
