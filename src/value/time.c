@@ -189,6 +189,8 @@ bool time_read(struct str text, struct time_stamp *out)
         read_canonical(text, out);
         return true;
     }
+    if (!text.len)
+        return false;
     struct cursor c = {text.at, text.at + text.len};
     struct time_stamp t = {0};
     int year, month, day, hour, minute, second;
