@@ -170,8 +170,8 @@ static bool apply(struct play *p, const struct container *c, struct container_se
     s->at = CONTAINER_RUNNING;
     s->attempt = t->attempt;
     s->started = p->seen.now;
-    s->id = str_printf(p->arena, "hollow://%.*s-%.*s-%d", STR_ARG(p->pod->metadata->uid),
-                       STR_ARG(c->name), t->attempt);
+    s->id = str_concat(p->arena, S("hollow://"), p->pod->metadata->uid, S("-"), c->name, S("-"),
+                       str_of_u64(p->arena, (uint64_t)t->attempt));
     if (is_main)
         p->began = p->seen.now;
     let_pass(p, c, s, is_main);
