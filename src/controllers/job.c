@@ -561,14 +561,26 @@ static void could_adopt(void *ctx, struct object *job)
     controller_queue_object(js->controller, job);
 }
 
+/* The Job that controlled it before, where its reference was another. */
+static struct object *job_before(struct jobs *js, struct cache_event *e,
+                                 const struct json *owner)
+{
+    const struct json *before = e->old && e->now ? job_controller_of(cache_event_old(e)) : NULL;
+    struct str uid = owning_job(before, "uid");
+
+    if (!uid.len || (str_eq(uid, owning_job(owner, "uid")) &&
+                     str_eq(owning_job(before, "name"), owning_job(owner, "name"))))
+        return NULL;
+    return job_of(js, e->now, before);
+}
+
 static void pod_changed(void *ctx, struct cache_event *e)
 {
     struct jobs *js = ctx;
     struct object *pod = e->now ? e->now : e->old;
     const struct json *owner = job_controller_of(cache_event_any(e));
-    const struct json *before = e->old ? job_controller_of(cache_event_old(e)) : NULL;
     struct object *job = owning_job(owner, "uid").len ? job_of(js, pod, owner) : NULL;
-    struct object *was = owning_job(before, "uid").len ? job_of(js, pod, before) : NULL;
+    struct object *was = job_before(js, e, owner);
 
     job_metrics_pod(js->metrics, e);
     if (was && was != job)

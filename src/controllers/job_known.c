@@ -268,18 +268,22 @@ static void read_changed(struct job_known *k, const struct job *job,
 
     str_cut(str_from(k->path), '/', &ns, &name);
     struct object *now = cache_get(pods, ns, str_from(change->name));
-    const struct json *tree = now ? object_tree(now, &a) : NULL;
     uint32_t *at = map_get(&k->at, uid);
     if (!now || !str_eq(object_uid(now), uid)) {
         remove_pod(k, uid);
         forget_let_go(k, uid);
-    } else if (!is_ours(k, now, tree)) {
+        return;
+    }
+    if (at && k->sources.at[*at].revision == object_revision(now))
+        return; /* told of more than once */
+    const struct json *tree = object_tree(now, &a);
+    if (!is_ours(k, now, tree)) {
         remove_pod(k, uid);
     } else if (is_done_with(job, tree) &&
                selector_matches_json(selector, json_path(tree, "metadata", "labels", NULL))) {
         remove_pod(k, uid);
         forget_let_go(k, uid);
-    } else if (!at || k->sources.at[*at].revision != object_revision(now)) {
+    } else {
         read_pod(k, &a, job, selector, now);
     }
 }
