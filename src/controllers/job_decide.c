@@ -185,8 +185,8 @@ static bool is_new_failed(const struct view *v, const struct job_pod *p)
 }
 
 #define each_pod(p, v)                                                                         \
-    for (const struct job_pod *p = (v)->look->pods, *p##_end = p + (v)->look->n_pods;          \
-         p < p##_end; p++)
+    for (const struct job_pod *p = (v)->look->pods;                                            \
+         p && p < (v)->look->pods + (v)->look->n_pods; p++)
 #define each_idle(p, v)                                                                        \
     for (size_t p##_i = 0, p##_on = 1; p##_i < (v)->n_idle; p##_i++, p##_on = 1)               \
         for (const struct job_pod *p = (v)->idle[p##_i]; p##_on; p##_on = 0)
