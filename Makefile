@@ -49,8 +49,8 @@ check-e2e: all ## end-to-end tests, t/*.t
 check-conformance: all ## cases with known right answers, where ../shared has them
 	@scripts/check-conformance
 
-check-san: ## unit and end-to-end tests under address and undefined-behaviour sanitizers
-	@[ -f build-san/build.ninja ] || meson setup build-san -Dbuildtype=debugoptimized \
+check-san: ## unit and end-to-end tests under the address and undefined-behaviour sanitizers of clang
+	@[ -f build-san/build.ninja ] || CC=clang CXX=clang++ meson setup build-san -Dbuildtype=debugoptimized \
 		-Db_sanitize=address,undefined -Db_lundef=false >/dev/null
 	@ninja -C build-san
 	@rm -f build-san/results
