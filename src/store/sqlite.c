@@ -245,7 +245,8 @@ static void send_batch(void *ctx)
         writer_send(q->writer, first);
 }
 
-/* Collects puts until nothing else is ready, so that they share a commit. */
+/* Puts share a commit with what comes until nothing else is ready, but for EARLY_PUTS of them.
+ */
 static void send(struct store *s, struct op *op)
 {
     struct sqlite_store *q = container_of(s, struct sqlite_store, store);
