@@ -108,12 +108,6 @@ static int read_field(const struct field *f, struct str text, uint64_t *bits, bo
     return 0;
 }
 
-/* What str_trim() takes away. */
-static bool is_blank(char c)
-{
-    return c && strchr(" \t\n\v\f\r", c);
-}
-
 static int read_fields(struct str text, struct cron_schedule *out, struct err *err)
 {
     uint64_t *bits[] = {&out->minute, &out->hour, &out->day, &out->month, &out->weekday};
@@ -123,7 +117,7 @@ static int read_fields(struct str text, struct cron_schedule *out, struct err *e
     while (rest.len) {
         size_t at = 0;
         bool any = false;
-        while (at < rest.len && !is_blank(rest.at[at]))
+        while (at < rest.len && !str_is_space(rest.at[at]))
             at++;
         if (n < countof(fields) &&
             read_field(&fields[n], str_slice(rest, 0, at), bits[n], &any, err) < 0)

@@ -80,16 +80,11 @@ struct str str_slice(struct str s, size_t from, size_t to)
     return s.at ? (struct str){s.at + from, to - from} : (struct str){0};
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 struct str str_trim(struct str s)
 {
-    while (s.len && is_space(s.at[0]))
+    while (s.len && str_is_space(s.at[0]))
         s = str_slice(s, 1, s.len);
-    while (s.len && is_space(s.at[s.len - 1]))
+    while (s.len && str_is_space(s.at[s.len - 1]))
         s.len--;
     return s;
 }

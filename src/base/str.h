@@ -92,7 +92,11 @@ size_t str_find(struct str s, struct str part);
 
 /* Bytes [from, to); both are clamped to the length. */
 struct str str_slice(struct str s, size_t from, size_t to);
-/* Without leading and trailing ASCII white space. */
+static inline bool str_is_space(char c) /* of ASCII */
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+/* Without leading and trailing white space of ASCII. */
 struct str str_trim(struct str s);
 /* Splits at the first `sep`: *head is what stands before it, *tail what follows. Without a
  * `sep`, *head is all of s, *tail is empty, and false is returned. */
