@@ -10,11 +10,16 @@
 #define CHECK_COST 350000
 #define LIST_BASE 10
 
-uint64_t cost_scale(uint64_t n, double factor)
+uint64_t cost_up(double cost)
 {
-    double d = ceil((double)n * factor);
+    double d = ceil(cost);
 
     return d >= 0x1p64 ? UINT64_MAX : (uint64_t)d;
+}
+
+uint64_t cost_scale(uint64_t n, double factor)
+{
+    return cost_up((double)n * factor);
 }
 
 int cost_by_name(struct str name)

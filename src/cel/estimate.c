@@ -379,14 +379,6 @@ static struct cel_range traverse_cost(struct call *k, double otherwise)
     return mul(size, one);
 }
 
-/* How many times, rounded up; as upstream reckons it, which goes by doubles. */
-static uint64_t times_in(uint64_t n, uint64_t part)
-{
-    double d = ceil((double)n / (double)part);
-
-    return d >= 0x1p64 ? UINT64_MAX : (uint64_t)d;
-}
-
 static void replace_size(struct call *k)
 {
     struct cel_range s = arg_size(k, 0), old = arg_size(k, 1), with = arg_size(k, 2), r;
@@ -396,7 +388,7 @@ static void replace_size(struct call *k)
     else if (with.max <= old.min)
         r.max = s.max;
     else
-        r.max = sat_mul(times_in(s.max, old.min), with.max);
+        r.max = sat_mul(cost_up((double)s.max / (double)old.min), with.max);
     if (s.min == 0)
         r.min = 0;
     else if (old.min == 0 && old.max == 0)
@@ -406,7 +398,7 @@ static void replace_size(struct call *k)
     else if (old.max == UINT64_MAX)
         r.min = 0;
     else
-        r.min = sat_mul(times_in(s.min, old.max), with.min);
+        r.min = sat_mul(cost_up((double)s.min / (double)old.max), with.min);
     result(k, r);
 }
 

@@ -235,7 +235,8 @@ uint64_t cost_run(enum cost rule, const struct cel_value *args, size_t n,
 /* The rule that a call with these overloads is charged by. */
 enum cost cost_rule(const struct cel_env *env, const struct function *f,
                     const struct overload *const *overloads, uint32_t n);
-uint64_t cost_scale(uint64_t n, double factor); /* rounded up */
+uint64_t cost_up(double cost);                  /* rounded up, to what 64 bits hold at most */
+uint64_t cost_scale(uint64_t n, double factor); /* the same of a product */
 
 struct cel_value value_add(struct arena *a, struct cel_value x, struct cel_value y);
 struct cel_value value_arith(struct arena *a, enum op_code op, struct cel_value x,
