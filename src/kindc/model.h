@@ -132,6 +132,7 @@ struct struct_type {
     struct attrs attrs;
     bool in_list, in_map; /* somewhere */
     bool needs_defaults;  /* something in it has a default */
+    bool needs_rules;     /* something in it may be wrong otherwise than by its type */
     bool expanded, expanding;
     int line;
 };
@@ -193,6 +194,9 @@ int kind_parse(struct arena *a, struct model *m, struct str path, struct str tex
 int model_resolve(struct arena *a, struct model *m, struct err *err);
 /* Has the value, or anything in it, a default? Of a resolved model. */
 bool type_needs_defaults(const struct type *t);
+/* Can it be wrong, in a native kind, otherwise than by its type? Of a resolved model. */
+bool type_needs_rules(const struct type *t);
+bool attrs_have_rules(const struct attrs *at, size_t n_enums);
 
 /* What a use of a type says on top of what the type says. */
 void attrs_overlay(struct arena *a, struct attrs *to, const struct attrs *use);

@@ -348,8 +348,42 @@ bool type_needs_defaults(const struct type *t)
            (t->strukt && t->strukt->needs_defaults);
 }
 
+bool attrs_have_rules(const struct attrs *at, size_t n_enums)
+{
+    return at->has_num || (at->flags & FLAG_UNIQUE) || at->pattern.len || at->format.len ||
+           at->rules.len || at->one_of.len || n_enums;
+}
+
+bool type_needs_rules(const struct type *t)
+{
+    return t->attrs.check.len || attrs_have_rules(&t->attrs, t->known ? 0 : t->enums.len) ||
+           (t->item && type_needs_rules(t->item)) || (t->strukt && t->strukt->needs_rules);
+}
+
+static bool struct_needs_defaults(const struct struct_type *s)
+{
+    bool needs = s->attrs.defaults.len;
+
+    for (size_t n = 0; n < s->fields.len && !needs; n++)
+        needs = type_needs_defaults(s->fields.at[n].type);
+    return needs;
+}
+
+static bool struct_needs_rules(const struct struct_type *s)
+{
+    const uint32_t ruling = FLAG_REQUIRED | FLAG_EXPECTED | FLAG_FIXED | FLAG_ONCE;
+    bool needs = s->attrs.check.len || attrs_have_rules(&s->attrs, 0);
+
+    for (size_t n = 0; n < s->fields.len && !needs; n++) {
+        const struct type *t = s->fields.at[n].type;
+        needs = !(t->attrs.flags & FLAG_TYPE_META) &&
+                ((t->attrs.flags & ruling) || type_needs_rules(t));
+    }
+    return needs;
+}
+
 /* Structs may hold each other: again until nothing more is found. */
-static void find_defaults(struct resolver *r)
+static void find_needs(struct resolver *r)
 {
     for (bool has_changed = true; has_changed;) {
         has_changed = false;
@@ -357,11 +391,10 @@ static void find_defaults(struct resolver *r)
             struct kind_file *f = r->m->files.at[i];
             vec_each (k, &f->structs) {
                 struct struct_type *s = f->structs.at[k];
-                bool needs = s->needs_defaults || s->attrs.defaults.len;
-                for (size_t n = 0; n < s->fields.len && !needs; n++)
-                    needs = type_needs_defaults(s->fields.at[n].type);
-                has_changed |= needs != s->needs_defaults;
-                s->needs_defaults = needs;
+                bool defaults = struct_needs_defaults(s), rules = struct_needs_rules(s);
+                has_changed |= defaults != s->needs_defaults || rules != s->needs_rules;
+                s->needs_defaults = defaults;
+                s->needs_rules = rules;
             }
         }
     }
@@ -386,6 +419,6 @@ int model_resolve(struct arena *a, struct model *m, struct err *err)
                 return -1;
         }
     }
-    find_defaults(&r);
+    find_needs(&r);
     return 0;
 }

@@ -184,16 +184,10 @@ static void write_cel(struct writer *w, struct buf *b, const struct attrs *at)
     buf_printf(b, "}, .n_cel = %zu, ", at->rules.len);
 }
 
-static bool has_rules(const struct attrs *at, size_t n_enums)
-{
-    return at->has_num || (at->flags & FLAG_UNIQUE) || at->pattern.len || at->format.len ||
-           at->rules.len || at->one_of.len || n_enums;
-}
-
 static void write_rules(struct writer *w, struct buf *b, const struct attrs *at,
                         const struct value *enums, size_t n_enums)
 {
-    if (!has_rules(at, n_enums))
+    if (!attrs_have_rules(at, n_enums))
         return;
     buf_printf(b, ".rules = &(const struct schema_rules){");
     write_numbers(b, at);
@@ -292,7 +286,7 @@ static bool says_more(const struct type *t)
 
     return (at->flags & ~(uint32_t)(FLAGS_OF_FIELD | FLAG_BOTH)) || at->def ||
            at->merge_key.len || at->check.len || at->defaults.len ||
-           has_rules(at, t->known ? 0 : t->enums.len);
+           attrs_have_rules(at, t->known ? 0 : t->enums.len);
 }
 
 /* What is the struct's own, and the same where a field says more about it. */
@@ -310,17 +304,10 @@ static void write_object(struct writer *w, struct buf *b, const struct struct_ty
     write_str(b, "doc", s->doc);
     if (!s->needs_defaults && !at->defaults.len)
         buf_printf(b, ".no_defaults = true, ");
+    if (!s->needs_rules && !at->check.len && !attrs_have_rules(at, 0))
+        buf_printf(b, ".no_rules = true, ");
     write_attrs(w, b, at, false);
     write_rules(w, b, at, NULL, 0);
-}
-
-/* Is all that holds of the value its type? Structs are not asked: mostly something is required.
- */
-static bool is_plain(const struct type *t)
-{
-    return !t->strukt && !t->attrs.check.len &&
-           !has_rules(&t->attrs, t->known ? 0 : t->enums.len) &&
-           (!t->item || is_plain(t->item));
 }
 
 /* "&node_7" or "&schema_pod_spec"; writes the node first where it is new. */
@@ -347,7 +334,7 @@ static struct str node_ref(struct writer *w, const struct type *t)
             buf_printf(&b, ".additional = ADDITIONAL_SCHEMA, .value = %.*s, ", STR_ARG(item));
         if (t->item && !type_needs_defaults(t->item))
             buf_printf(&b, ".no_defaults = true, ");
-        if (is_plain(t))
+        if (!type_needs_rules(t))
             buf_printf(&b, ".no_rules = true, ");
         write_attrs(w, &b, &t->attrs, t->base == BASE_LIST);
         write_rules(w, &b, &t->attrs, t->enums.at, t->known ? 0 : t->enums.len);
@@ -414,11 +401,26 @@ static uint64_t fields_with(const struct struct_type *s, uint32_t flags)
     return set;
 }
 
+/* The fields whose absence may be wrong: what is always written is judged as empty. */
+static uint64_t judged_absent(const struct struct_type *s)
+{
+    uint64_t set = fields_with(s, FLAG_REQUIRED | FLAG_NEEDED | FLAG_EXPECTED);
+
+    vec_each (i, &s->fields) {
+        const struct type *t = s->fields.at[i].type;
+        if ((t->attrs.flags & FLAG_ALWAYS) && !(t->attrs.flags & FLAG_POINTER) && t->strukt &&
+            type_needs_rules(t))
+            set |= UINT64_C(1) << i;
+    }
+    return set;
+}
+
 /* See struct schema_index. */
 static void write_index(struct writer *w, const struct struct_type *s)
 {
     size_t n = s->fields.len, n_slots = 2;
-    uint64_t defaulted = 0, defs = 0, ruled = fields_with(s, FLAG_FIXED | FLAG_ONCE);
+    uint64_t defaulted = 0, defs = 0, fixed = fields_with(s, FLAG_FIXED | FLAG_ONCE);
+    uint64_t ruled = fixed;
 
     while (n_slots < 2 * n)
         n_slots *= 2;
@@ -432,20 +434,18 @@ static void write_index(struct writer *w, const struct struct_type *s)
             defaulted |= UINT64_C(1) << i;
         if (s->fields.at[i].type->attrs.def)
             defs |= UINT64_C(1) << i;
-        if (!is_plain(s->fields.at[i].type))
+        if (type_needs_rules(s->fields.at[i].type))
             ruled |= UINT64_C(1) << i;
     }
     buf_printf(w->out,
                "extern const struct schema_index index_%.*s;\n"
                "const struct schema_index index_%.*s = {.always = 0x%" PRIx64
                ", .defaulted = 0x%" PRIx64 ", .has_def = 0x%" PRIx64 ", .ruled = 0x%" PRIx64
-               ", .judged = 0x%" PRIx64
+               ", .fixed = 0x%" PRIx64 ", .judged = 0x%" PRIx64
                ", .mask = %zu, .n_always = %d, .n_defs = %d,\n    .slots = (const uint16_t[]){",
                STR_ARG(s->c_name), STR_ARG(s->c_name), fields_with(s, FLAG_ALWAYS), defaulted,
-               defs, ruled,
-               fields_with(s, FLAG_ALWAYS | FLAG_REQUIRED | FLAG_NEEDED | FLAG_EXPECTED),
-               n_slots - 1, __builtin_popcountll(fields_with(s, FLAG_ALWAYS)),
-               __builtin_popcountll(defs));
+               defs, ruled, fixed, judged_absent(s), n_slots - 1,
+               __builtin_popcountll(fields_with(s, FLAG_ALWAYS)), __builtin_popcountll(defs));
     for (size_t i = 0; i < n_slots; i++)
         buf_printf(w->out, "%s%zu", i ? ", " : "", slots[i]);
     buf_printf(w->out, "}};\n");

@@ -7,6 +7,7 @@ const struct schema_index schema_no_index = {
     .has_def = UINT64_MAX,
     .judged = UINT64_MAX,
     .ruled = UINT64_MAX,
+    .fixed = UINT64_MAX,
     .n_always = SCHEMA_SET_FIELDS,
 };
 
@@ -33,6 +34,12 @@ const struct schema_field *schema_field(const struct schema *s, struct str name)
 void schema_values(struct schema_values *out, struct arena *a, const struct schema *s,
                    const struct json *v)
 {
+    schema_values_in(out, a, s, v, UINT64_MAX);
+}
+
+void schema_values_in(struct schema_values *out, struct arena *a, const struct schema *s,
+                      const struct json *v, uint64_t wanted)
+{
     out->given = 0;
     out->more = s->n_fields > SCHEMA_SET_FIELDS
                     ? arena_array(a, const struct json *, s->n_fields)
@@ -49,6 +56,8 @@ void schema_values(struct schema_values *out, struct arena *a, const struct sche
             out->more[i] = &m->value;
             continue;
         }
+        if (!(wanted >> i & 1))
+            continue;
         out->at[i] = &m->value;
         out->given |= UINT64_C(1) << i;
     }

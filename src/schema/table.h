@@ -204,6 +204,7 @@ struct schema_index {
     uint64_t has_def;      /* has one itself, which it gets where it is absent */
     uint64_t judged;       /* where it is absent that may be wrong, or be judged as empty */
     uint64_t ruled;        /* a value may be wrong otherwise than by its type */
+    uint64_t fixed;        /* an update may be wrong that takes it out */
     uint32_t mask;         /* slots - 1; at least every second one is empty */
     uint16_t n_always;     /* how many are in that set, */
     uint16_t n_defs;       /*   and how many of all fields have a default */
@@ -294,6 +295,9 @@ struct schema_values {
 };
 void schema_values(struct schema_values *out, struct arena *a, const struct schema *s,
                    const struct json *v);
+/* But of the first SCHEMA_SET_FIELDS those in the set alone. */
+void schema_values_in(struct schema_values *out, struct arena *a, const struct schema *s,
+                      const struct json *v, uint64_t wanted);
 /* That of a field, or NULL. */
 static inline const struct json *schema_value(const struct schema_values *x, size_t i)
 {

@@ -17,15 +17,19 @@ struct check {
 static void check_value(struct check *c, const struct schema *s, const struct field_path *p,
                         const struct json *v, const struct json *old);
 
+/* Without a look into it. */
+static inline bool is_right(const struct check *c, const struct schema *s, const struct json *v,
+                            const struct json *old)
+{
+    return (s->no_rules && !c->is_custom) || (c->is_judged && json_is_shared(v, old)) ||
+           (v->type == JSON_NULL && (s->nullable || !c->is_custom));
+}
+
 static inline void check_node(struct check *c, const struct schema *s,
                               const struct field_path *p, const struct json *v,
                               const struct json *old)
 {
-    bool is_right = (s->no_rules && !c->is_custom) ||
-                    (c->is_judged && json_is_shared(v, old)) ||
-                    (v->type == JSON_NULL && (s->nullable || !c->is_custom));
-
-    if (!is_right)
+    if (!is_right(c, s, v, old))
         check_value(c, s, p, v, old);
 }
 
@@ -238,33 +242,45 @@ static bool is_empty(const struct json *v)
     return (v->type == JSON_STRING || v->type == JSON_ARRAY) && v->len == 0;
 }
 
-static void check_field(struct check *c, const struct schema_field *f,
-                        const struct field_path *p, const struct json *v,
-                        const struct json *old, bool is_update)
+/* Is the field missing, or has an update changed what it must not? */
+static bool is_field_right(struct check *c, const struct schema_field *f,
+                           const struct field_path *p, const struct json *v,
+                           const struct json *old, bool is_needed)
+{
+    struct field_path child = field_child(p, f->name);
+
+    if (is_needed) {
+        field_required(c->e, &child, "%s", "");
+        return false;
+    }
+    if ((f->flags & FIELD_FIXED) && !json_eq(v, old))
+        field_invalid(c->e, &child, v, "field is immutable");
+    else if ((f->flags & FIELD_FIXED_ONCE_SET) && json_has(old) && !json_eq(v, old))
+        field_invalid(c->e, &child, v, "field is immutable once it is set");
+    return true;
+}
+
+static inline void check_field(struct check *c, const struct schema_field *f,
+                               const struct field_path *p, const struct json *v,
+                               const struct json *old, bool is_update)
 {
     static const struct json none = {.type = JSON_OBJECT};
     uint16_t needed = FIELD_REQUIRED | (c->is_custom ? FIELD_NEEDED : FIELD_EXPECTED);
-
-    if (!v && !old && !(f->flags & (needed | FIELD_ALWAYS)))
-        return;
-    struct field_path child = field_child(p, f->name);
     bool is_plain = !c->is_custom && !(f->flags & FIELD_POINTER);
     bool is_missing = is_plain ? is_empty(v) : !v || (!c->is_custom && v->type == JSON_NULL);
+    bool is_needed = is_missing && (f->flags & needed);
+    bool is_fixed = is_update && (f->flags & (FIELD_FIXED | FIELD_FIXED_ONCE_SET));
 
-    if ((f->flags & needed) && is_missing) {
-        field_required(c->e, &child, "%s", "");
+    if ((is_needed || is_fixed) && !is_field_right(c, f, p, v, old, is_needed))
         return;
-    }
-    if (is_update && (f->flags & FIELD_FIXED) && !json_eq(v, old))
-        field_invalid(c->e, &child, v, "field is immutable");
-    else if (is_update && (f->flags & FIELD_FIXED_ONCE_SET) && json_has(old) &&
-             !json_eq(v, old))
-        field_invalid(c->e, &child, v, "field is immutable once it is set");
     if (!v && !c->is_custom && (f->flags & FIELD_ALWAYS) && !(f->flags & FIELD_POINTER) &&
         f->type->type == SCHEMA_OBJECT)
         v = &none;
-    if (v && !(is_plain && is_missing && v->type != JSON_OBJECT))
-        check_node(c, f->type, &child, v, old);
+    if (!v || (is_plain && is_missing && v->type != JSON_OBJECT) ||
+        is_right(c, f->type, v, old))
+        return;
+    struct field_path child = field_child(p, f->name);
+    check_value(c, f->type, &child, v, old);
 }
 
 /* The rules that the table names. Those of native types say nothing in a custom kind. */
@@ -285,27 +301,39 @@ not_inline static void call_check(struct check *c, schema_check_fn *fn, bool is_
                            .kind = c->kind});
 }
 
+/* The field's old value, which mostly stands where the new one does. */
+static inline const struct json *old_value(const struct json *v, const struct json *old,
+                                           const struct schema_field *f, const struct json *now)
+{
+    if (!json_is(old, JSON_OBJECT))
+        return NULL;
+    size_t i = now ? (size_t)((const char *)now - (const char *)v->members) /
+                         sizeof(struct json_member)
+                   : old->len;
+    if (i < old->len && old->members[i].name.len == f->name.len &&
+        bytes_eq(old->members[i].name.at, f->name.at, f->name.len))
+        return &old->members[i].value;
+    return json_get(old, f->name);
+}
+
 not_inline static void check_object(struct check *c, const struct schema *s,
                                     const struct field_path *p, const struct json *v,
                                     const struct json *old)
 {
     const struct schema_index *sets = schema_sets(s);
-    struct schema_values now, was;
-    uint64_t asked;
+    /* A function may ask for any. */
+    uint64_t wanted = c->is_custom || s->check ? UINT64_MAX : sets->judged | sets->ruled;
+    struct schema_values now;
 
-    schema_values(&now, c->e->arena, s, v);
-    asked = now.given;
-    if (old) {
-        schema_values(&was, c->e->arena, s, old);
-        asked |= was.given;
-    }
-    asked = sets->judged | (c->is_custom ? asked : asked & sets->ruled);
+    schema_values_in(&now, c->e->arena, s, v, wanted);
+    uint64_t asked = c->is_custom ? now.given : now.given & sets->ruled;
+    asked |= sets->judged | (old ? sets->fixed : 0);
     schema_each_in (i, s, asked) {
         const struct schema_field *f = &s->fields[i];
         if ((f->gate && !f->gate->on) || (f->flags & FIELD_TYPE_META))
             continue;
-        check_field(c, f, p, schema_value(&now, i), old ? schema_value(&was, i) : NULL,
-                    old != NULL);
+        const struct json *x = schema_value(&now, i);
+        check_field(c, f, p, x, old ? old_value(v, old, f, x) : NULL, old != NULL);
     }
     if (s->rules)
         for (size_t i = 0; i < s->rules->n_required; i++) {

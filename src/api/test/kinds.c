@@ -11,8 +11,8 @@ static void walk(const struct schema *s, int depth);
 /* A field that is not in a set is passed over by whoever asks for the set. */
 static void walk_sets(const struct schema *s)
 {
-    const uint16_t needed = FIELD_REQUIRED | FIELD_NEEDED | FIELD_EXPECTED | FIELD_ALWAYS;
-
+    const uint16_t needed = FIELD_REQUIRED | FIELD_NEEDED | FIELD_EXPECTED;
+    const uint16_t fixed = FIELD_FIXED | FIELD_FIXED_ONCE_SET;
     size_t n_defs = 0;
 
     check(s->n_fields <= SCHEMA_SET_FIELDS);
@@ -22,9 +22,14 @@ static void walk_sets(const struct schema *s)
         bool has_defaults =
             f->type->def || (f->type->type == SCHEMA_OBJECT && !f->type->no_defaults);
         check_int(s->index->always >> i & 1, !is_type_meta && (f->flags & FIELD_ALWAYS));
-        check_int(s->index->judged >> i & 1, !is_type_meta && (f->flags & needed));
+        bool is_empty_judged = (f->flags & FIELD_ALWAYS) && !(f->flags & FIELD_POINTER) &&
+                               f->type->type == SCHEMA_OBJECT && !f->type->no_rules;
+        check_int(s->index->judged >> i & 1,
+                  !is_type_meta && ((f->flags & needed) || is_empty_judged));
         check((s->index->ruled >> i & 1) || f->type->no_rules);
-        check((s->index->ruled >> i & 1) || !(f->flags & (FIELD_FIXED | FIELD_FIXED_ONCE_SET)));
+        check((s->index->ruled >> i & 1) || !(f->flags & fixed));
+        check_int(s->index->fixed >> i & 1, !is_type_meta && (f->flags & fixed));
+        check(!f->type->no_rules || !(f->type->check || f->type->rules));
         check(!has_defaults || (s->index->defaulted >> i & 1));
         check_int(s->index->has_def >> i & 1, f->type->def != NULL);
         n_defs += f->type->def != NULL;
