@@ -209,23 +209,19 @@ static const struct json *pod_requests(struct arena *a, const struct json *spec)
     return withz(a, spec, "resources", *withz(a, resources, "requests", obj_done(&out)));
 }
 
-/* What a pod gets and a template of pods does not. */
-const struct json *pod_defaults(struct arena *a, const struct json *v)
+/* Of a pod itself: a template of pods gets the last of it alone. */
+const struct json *own_spec_defaults(struct arena *a, const struct json *v)
 {
-    const struct json *was = json_getz(v, "spec"), *spec = was;
-
-    if (!json_is(spec, JSON_OBJECT))
-        return v;
-    spec = each_item(a, spec, S("containers"), requests_from_limits);
-    spec = each_item(a, spec, S("initContainers"), requests_from_limits);
-    spec = pod_requests(a, spec);
-    if (has(spec, S("hostNetwork"))) {
-        spec = each_item(a, spec, S("containers"), host_ports);
-        spec = each_item(a, spec, S("initContainers"), host_ports);
+    v = each_item(a, v, S("containers"), requests_from_limits);
+    v = each_item(a, v, S("initContainers"), requests_from_limits);
+    v = pod_requests(a, v);
+    if (has(v, S("hostNetwork"))) {
+        v = each_item(a, v, S("containers"), host_ports);
+        v = each_item(a, v, S("initContainers"), host_ports);
     }
-    if (!json_has(json_getz(spec, "enableServiceLinks")))
-        spec = withz(a, spec, "enableServiceLinks", json_of_bool(true));
-    return spec == was ? v : withz(a, v, "spec", *spec);
+    if (!json_has(json_getz(v, "enableServiceLinks")))
+        v = withz(a, v, "enableServiceLinks", json_of_bool(true));
+    return pod_spec_defaults(a, v);
 }
 
 /* ---- the other kinds of v1 ---- */

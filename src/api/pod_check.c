@@ -415,6 +415,22 @@ static void check_deadline(struct field_errors *e, const struct field_path *spec
         field_invalid(e, &at, now, "must be less than or equal to previous value");
 }
 
+/* Is the name of its node all that came? So a binding leaves it. */
+static bool is_as_bound(const struct json *spec, const struct json *old)
+{
+    uint32_t n_same = 0;
+
+    if (json_len(spec) != json_len(old) + 1 || json_getz(old, "nodeName"))
+        return false;
+    json_each_member (m, spec) {
+        if (str_eq(m->name, S("nodeName")))
+            continue;
+        if (!json_eq(&m->value, json_get_near(old, m->name, n_same++)))
+            return false;
+    }
+    return n_same == json_len(old);
+}
+
 void pod_check(const struct schema_at *at)
 {
     static const struct str free_fields[] = {S_INIT("activeDeadlineSeconds"),
@@ -425,7 +441,7 @@ void pod_check(const struct schema_at *at)
     const struct json *spec = json_getz(at->v, "spec"), *old = json_getz(at->old, "spec");
     const struct json *as_was = spec;
 
-    if (!at->old || json_eq(spec, old))
+    if (!at->old || json_eq(spec, old) || is_as_bound(spec, old))
         return;
     check_deadline(e, &spec_at, spec, old);
     check_tolerations(e, &spec_at, spec, old);

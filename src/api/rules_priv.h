@@ -10,7 +10,7 @@ struct str_list job_warnings(struct arena *a, const struct json *tree, const str
 
 /* defaults.c */
 schema_defaults_fn container_defaults, crd_defaults, device_request_defaults,
-    limit_range_item_defaults, namespace_defaults, node_status_defaults, pod_defaults,
+    limit_range_item_defaults, namespace_defaults, node_status_defaults, own_spec_defaults,
     pod_spec_defaults, rbac_subject_defaults, secret_defaults, service_spec_defaults,
     volume_defaults;
 
