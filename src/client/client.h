@@ -20,6 +20,8 @@ struct client_target {
     struct str ns;          /* "" for cluster-scoped, and for lists over all namespaces */
     struct str name;        /* "" for list, watch and create with generateName */
     struct str subresource; /* "", "status", "scale", "eviction", "log" ... */
+    bool is_lent; /* the body, and all that it is made of, stays until the answer, or until the
+                     client is freed: it need not be copied */
 };
 
 struct client_answer {

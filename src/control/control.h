@@ -143,8 +143,8 @@ typedef void step_done_fn(struct step *s, void *ctx, const struct client_answer 
 
 /* A live read: what the cache says may be old. A missing object is no failure of the step. */
 void step_get(struct step *s, const struct client_target *t, step_done_fn *done, void *ctx);
-void step_create(struct step *s, const struct kind *kind, struct str ns,
-                 const struct json *body, step_done_fn *done, void *ctx);
+void step_create(struct step *s, const struct client_target *t, const struct json *body,
+                 step_done_fn *done, void *ctx);
 /* A create below an object: a binding, an eviction. */
 void step_post(struct step *s, const struct client_target *t, const struct json *body,
                step_done_fn *done, void *ctx);

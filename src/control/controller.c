@@ -368,7 +368,7 @@ static void keep_waiting(struct write *w)
     w->target.ns = str_copy(a, w->target.ns);
     w->target.name = str_copy(a, w->target.name);
     w->target.subresource = str_copy(a, w->target.subresource);
-    w->body = w->body ? json_copy(a, w->body) : NULL;
+    w->body = w->body && !w->target.is_lent ? json_copy(a, w->body) : w->body;
     w->patch_options.manager = str_copy(a, w->patch_options.manager);
     w->delete_options.propagation = str_copy(a, w->delete_options.propagation);
     w->delete_options.uid = str_copy(a, w->delete_options.uid);
@@ -394,16 +394,11 @@ void step_get(struct step *s, const struct client_target *t, step_done_fn *done,
                  .verb = WRITE_GET, .is_read = true, .target = *t, .done = done, .ctx = ctx});
 }
 
-void step_create(struct step *s, const struct kind *kind, struct str ns,
-                 const struct json *body, step_done_fn *done, void *ctx)
+void step_create(struct step *s, const struct client_target *t, const struct json *body,
+                 step_done_fn *done, void *ctx)
 {
     begin(s, &(struct write){
-                 .verb = WRITE_CREATE,
-                 .target = {.kind = kind, .ns = ns},
-                 .body = body,
-                 .done = done,
-                 .ctx = ctx
-    });
+                 .verb = WRITE_CREATE, .target = *t, .body = body, .done = done, .ctx = ctx});
 }
 
 /* What it answers is not the object itself. */

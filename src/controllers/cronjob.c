@@ -155,11 +155,12 @@ static void create(struct cron_run *r)
 {
     struct err err = {0};
     const struct json *body = NULL;
+    struct client_target t = {.kind = &kind_job, .ns = r->step->ns};
 
     if (!r->is_stopped && r->plan.must_create)
         body = cron_job_body(r->step->arena, r->tree, r->plan.scheduled, &err);
     if (body)
-        step_create(r->step, &kind_job, r->step->ns, body, created, r);
+        step_create(r->step, &t, body, created, r);
     else
         finish(r);
 }

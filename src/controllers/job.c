@@ -216,12 +216,13 @@ static void created(struct step *s, void *ctx, const struct client_answer *answe
 static void start_births(struct job_run *r)
 {
     size_t n = MIN(r->plan.n_create - r->n_born, MAX(r->n_born, (size_t)1));
+    struct client_target t = {.kind = &kind_pod, .ns = r->step->ns, .is_lent = true};
 
     if (r->n_born == 0)
         r->mould = job_mould_of(r->step->arena, r->job, r->tree);
     r->n_pending += n;
     for (size_t end = r->n_born + n; r->n_born < end; r->n_born++)
-        step_create(r->step, &kind_pod, r->step->ns,
+        step_create(r->step, &t,
                     job_birth_body(r->step->arena, &r->mould, &r->plan.create[r->n_born]),
                     created, r);
 }
@@ -278,6 +279,7 @@ static void start_letting_go(struct job_run *r)
     for (size_t i = 0; i < r->settled.n_let_go; i++) {
         struct pod_write *w = pod_write(r, r->settled.let_go[i]);
         struct client_target t = pod_target(r, w->at);
+        t.is_lent = true;
         step_patch(r->step, &t, CLIENT_PATCH_STRATEGIC, finalizer_patch(r->step->arena),
                    &(struct client_patch_options){0}, let_go, w);
     }

@@ -571,7 +571,8 @@ static int serve(struct pass *p, struct err *err)
         const struct json *body = new_workload(p, err);
         if (!body)
             return -1;
-        step_create(p->step, &kind_kueue_workload, p->step->ns, body, created, p);
+        struct client_target t = {.kind = &kind_kueue_workload, .ns = p->step->ns};
+        step_create(p->step, &t, body, created, p);
         return 0;
     }
     if (reclaim(p, o, wl) || tell_ready(p, o, wl)) /* 10, 11 */

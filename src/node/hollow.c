@@ -265,8 +265,11 @@ static int reconcile_pod(struct step *s, struct err *err)
                                            : pod_report(s->arena, pod, tree, &p.seen, &todo,
                                                         &(struct pod_place){{0}});
     if (body) {
-        struct client_target t = {
-            .kind = &kind_pod, .ns = s->ns, .name = s->name, .subresource = S("status")};
+        struct client_target t = {.kind = &kind_pod,
+                                  .ns = s->ns,
+                                  .name = s->name,
+                                  .subresource = S("status"),
+                                  .is_lent = true};
         step_patch(s, &t, CLIENT_PATCH_MERGE, body, NULL, NULL, NULL);
     } else if (todo.can_delete) {
         delete_pod(s, uid);

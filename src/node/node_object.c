@@ -242,7 +242,7 @@ static void create(struct step *s, const struct node_agent *n)
         SET(node, spec, spec);
     }
     struct json body = schema_encode(a, &schema_node, node);
-    step_create(s, &kind_node, S(""), json_new(a, body), NULL, NULL);
+    step_create(s, &(struct client_target){.kind = &kind_node}, json_new(a, body), NULL, NULL);
 }
 
 /* Labels that are ours and missing or different. */

@@ -305,12 +305,10 @@ struct json schema_encode(struct arena *a, const struct schema *s, const void *v
                   _Alignof(struct json_member));
     uint32_t n = 0;
 
-    for (size_t i = 0; i < s->n_fields; i++) {
+    schema_each_in (i, s, all) { /* a field's bit is its place */
         const struct schema_field *f = &s->fields[i];
-        if (!f->offset || !(all >> f->bit & 1))
-            continue;
         members[n].name = f->name;
-        members[n].value = has->null >> f->bit & 1
+        members[n].value = has->null >> i & 1
                                ? json_of_null()
                                : encode_field(a, f->type, (const char *)view + f->offset);
         members[n++].value.place = (uint16_t)(i + 1);

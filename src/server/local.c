@@ -14,8 +14,7 @@ struct local {
     struct client client; /* first */
     struct list link;     /* in server->clients */
     struct server *server;
-    struct server_user user;
-    struct arena arena; /* of the user */
+    const struct server_user *user; /* the server's */
     struct list calls;
     bool is_bytes;
 };
@@ -221,17 +220,19 @@ static struct call *call_new(struct client *client, const struct client_target *
     c->ctx = ctx;
     list_add(&l->calls, &c->link);
     r->ctx = c;
-    r->user = user_copy(a, &l->user); /* the request may outlive its client */
+    r->user = l->user;
     r->verb = verb;
     r->kind = t->kind;
     r->ns = str_copy(a, t->ns);
     r->name = str_copy(a, t->name);
     r->subresource = str_copy(a, t->subresource);
-    r->options.field_manager = l->user.name;
+    r->options.field_manager = l->user->name;
     r->options.validation = VALIDATION_IGNORE;
     if (body) {
-        r->body =
-            l->is_bytes ? json_parse(a, json_text(a, body), NULL, NULL) : json_copy(a, body);
+        r->is_lent = t->is_lent && !l->is_bytes;
+        r->body = l->is_bytes  ? json_parse(a, json_text(a, body), NULL, NULL)
+                  : t->is_lent ? body
+                               : json_copy(a, body);
         /* What the path says need not be said again. */
         if (verb == VERB_CREATE || verb == VERB_UPDATE)
             r->body = body_named(a, r->body, t->kind);
@@ -376,7 +377,6 @@ static void local_free(struct client *client)
     while (!list_empty(&l->calls))
         call_cancel(list_item(l->calls.next, struct call, link));
     list_del(&l->link);
-    arena_fini(&l->arena);
     free(l);
 }
 
@@ -425,7 +425,7 @@ struct client *server_client(struct server *s, const struct server_user *user)
 
     l->client.ops = &local_ops;
     l->server = s;
-    l->user = *user_copy(&l->arena, user);
+    l->user = user_copy(&s->users, user);
     l->is_bytes = mode && strcmp(mode, "bytes") == 0;
     list_init(&l->calls);
     list_add(&s->clients, &l->link);

@@ -89,6 +89,8 @@ static const struct reply mute = {
 void request_abandon(struct request *r)
 {
     r->reply = &mute;
+    if (r->is_lent)
+        r->body = NULL;
 }
 
 const struct json *body_named(struct arena *a, const struct json *body, const struct kind *k)

@@ -33,6 +33,7 @@ static struct server *server_alloc(struct io *io, const struct server_config *co
     s->io = io;
     s->config = *config;
     s->names = arena_sized(16 << 10);
+    s->users = arena_sized(1 << 10);
     s->scratch = arena_sized(SERVER_SCRATCH);
     s->sets = sets_new();
     arena_raw(&s->scratch, 1, 1);
@@ -107,6 +108,7 @@ void server_free(struct server *s)
     map_fini(&s->kind_by_name);
     vec_fini(&s->kinds);
     vec_fini(&s->mounts);
+    arena_fini(&s->users);
     arena_fini(&s->names);
     free(s);
 }

@@ -62,6 +62,7 @@ struct server {
     VEC(struct server_mount) mounts;
     struct list watches; /* of requests, so that closing ends them */
     struct list clients;
+    struct arena users; /* of those: their requests may outlive them */
     uint64_t n_requests;
     size_t n_asked, n_watched; /* of clients elsewhere: requests and watches under way */
     uint64_t n_asked_ever;
@@ -149,6 +150,7 @@ struct request {
     struct object *next;    /* on its way, ours */
     int attempts;
     bool is_unconditional; /* a conflict is tried again */
+    bool is_lent;          /* the body is its client's, and gone with it (NULL then) */
     bool is_removal;
     bool is_created;  /* an update or apply that made it */
     bool is_binding;  /* a pod's node and its condition are being set */

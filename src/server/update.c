@@ -132,7 +132,7 @@ bool write_again(struct request *r)
                          r->attempts + 1 < METADATA_GENERATE_TRIES
                    : r->is_unconditional && r->attempts + 1 < WRITE_MAX_ATTEMPTS;
 
-    if (!can)
+    if (!can || (r->is_lent && !r->body))
         return false;
     r->attempts++;
     object_unref(r->next);

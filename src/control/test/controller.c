@@ -114,7 +114,8 @@ static void create(struct world *w, struct step *s)
     const struct json *body =
         json_parse(s->arena, S("{\"metadata\":{\"name\":\"made\"}}"), NULL, NULL);
 
-    step_create(s, &kind_config_map, s->ns, body, NULL, NULL);
+    step_create(s, &(struct client_target){.kind = &kind_config_map, .ns = s->ns}, body, NULL,
+                NULL);
     w->step = s;
 }
 
@@ -245,7 +246,8 @@ static void create_and_forgive(struct world *w, struct step *s)
     const struct json *body =
         json_parse(s->arena, S("{\"metadata\":{\"name\":\"made\"}}"), NULL, NULL);
 
-    step_create(s, &kind_config_map, s->ns, body, forgive, w);
+    step_create(s, &(struct client_target){.kind = &kind_config_map, .ns = s->ns}, body,
+                forgive, w);
     step_again(s, span_ms(30));
     step_again(s, span_ms(50)); /* the earlier counts */
 }

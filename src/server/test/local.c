@@ -214,6 +214,41 @@ TEST(closing)
     world_free(w);
 }
 
+TEST(lent)
+{
+    struct world *w = world_new(3);
+    struct client_target all = config_map(""), a = config_map("a");
+    struct client *other = server_client(w->server, &server_berth);
+    struct arena own = {0};
+    const char *const bodies[] = {"{\"metadata\":{\"name\":\"a\"}}",
+                                  "{\"data\":{\"k\":\"lent\"}}"};
+
+    test_case("a lent body that is gone with its client is not asked for again");
+    all.is_lent = a.is_lent = true;
+    w->n_left = 1;
+    client_create(w->client, &all, json_parse(&own, str_from(bodies[0]), NULL, NULL), answered,
+                  w);
+    run(w);
+    w->n_left = 3; /* the second write loses to the first, and is not tried again */
+    client_patch(other, &a, CLIENT_PATCH_MERGE, tree(w, "{\"data\":{\"k\":\"kept\"}}"), NULL,
+                 answered, w);
+    client_patch(w->client, &a, CLIENT_PATCH_MERGE,
+                 json_parse(&own, str_from(bodies[1]), NULL, NULL), NULL, answered, w);
+    while (w->server->n_requests < 2)
+        io_turn(w->io);
+    io_turn(w->io);
+    arena_fini(&own);
+    client_free(w->client);
+    w->client = server_client(w->server, &server_berth);
+    client_get(w->client, &a, answered, w);
+    run(w);
+    scoped(arena_fini) struct arena now = {0};
+    struct object *o = store_get(w->server->store, &kind_config_map, S("default/a"));
+    check_same(json_str(json_path(object_tree(o, &now), "data", "k", NULL)), S("kept"));
+    client_free(other);
+    world_free(w);
+}
+
 static void count(void *ctx, const struct client_list_answer *answer)
 {
     struct world *w = ctx;
