@@ -58,6 +58,38 @@ int element_cmp(const struct element *a, const struct element *b)
     }
 }
 
+static inline bool is_same_str(struct str a, struct str b)
+{
+    return a.len == b.len && bytes_eq(a.at, b.at, a.len);
+}
+
+static bool is_same_value(const struct json *a, const struct json *b)
+{
+    if (a->type == JSON_STRING && b->type == JSON_STRING)
+        return is_same_str(json_str(a), json_str(b));
+    return element_cmp_values(a, b) == 0;
+}
+
+bool element_eq(const struct element *a, const struct element *b)
+{
+    if (a->kind != b->kind)
+        return false;
+    switch ((enum element_kind)a->kind) {
+    case ELEMENT_FIELD:
+        return is_same_str(a->name, b->name);
+    case ELEMENT_KEY:
+        for (uint32_t i = 0; i < a->n && i < b->n; i++)
+            if (!is_same_str(a->keys[i].name, b->keys[i].name) ||
+                !is_same_value(&a->keys[i].value, &b->keys[i].value))
+                return false;
+        return a->n == b->n;
+    case ELEMENT_VALUE:
+        return is_same_value(&a->value, &b->value);
+    default:
+        return a->index == b->index;
+    }
+}
+
 static int cmp_entries(const void *a, const void *b)
 {
     const struct fieldset_entry *x = a, *y = b;
@@ -258,8 +290,7 @@ bool fieldset_eq(struct fieldset x, struct fieldset y)
     if (x.n != y.n)
         return false;
     for (size_t i = 0; i < x.n && x.at != y.at; i++)
-        if (x.at[i].is_member != y.at[i].is_member ||
-            element_cmp(&x.at[i].e, &y.at[i].e) != 0 ||
+        if (x.at[i].is_member != y.at[i].is_member || !element_eq(&x.at[i].e, &y.at[i].e) ||
             !fieldset_eq(x.at[i].below, y.at[i].below))
             return false;
     return true;

@@ -51,6 +51,8 @@ static inline struct element element_field(struct str name)
  * strings, booleans, lists, maps, null. */
 int element_cmp(const struct element *a, const struct element *b);
 int element_cmp_values(const struct json *a, const struct json *b);
+/* element_cmp() == 0, quicker. */
+bool element_eq(const struct element *a, const struct element *b);
 
 /* The entry, or NULL. */
 const struct fieldset_entry *fieldset_find(struct fieldset s, const struct element *e);

@@ -223,13 +223,13 @@ size_t typed_items_find(const struct items *x, const struct element *e, uint32_t
     *count = 0;
     if (x->order) {
         uint32_t from = place_of(x, e, false);
-        if (from == x->n || element_cmp(&x->e[x->order[from]], e) != 0)
+        if (from == x->n || !element_eq(&x->e[x->order[from]], e))
             return STR_NONE;
         *count = place_of(x, e, true) - from;
         return x->order[from]; /* the sort is stable */
     }
     for (uint32_t i = 0; i < x->n; i++)
-        if (element_cmp(&x->e[i], e) == 0 && (*count)++ == 0)
+        if (element_eq(&x->e[i], e) && (*count)++ == 0)
             first = i;
     return first;
 }
@@ -239,7 +239,7 @@ size_t typed_items_next(const struct items *x, const struct element *e, size_t k
     if (x->order)
         return x->order[place_of(x, e, false) + k];
     for (uint32_t i = 0; i < x->n; i++)
-        if (element_cmp(&x->e[i], e) == 0 && k-- == 0)
+        if (element_eq(&x->e[i], e) && k-- == 0)
             return i;
     return STR_NONE;
 }
@@ -333,12 +333,11 @@ int typed_validate(const struct schema *s, const struct json *v, bool duplicates
 
 /* ---- sets ---- */
 
-/* With all, containers that have something in them are members, too. */
 static int set_below(struct walk *w, const struct schema *s, const struct json *v,
-                     const struct typed_at *at, bool all, struct fieldset_entry *out);
+                     const struct typed_at *at, struct fieldset_entry *out);
 
 static int set_of_list(struct walk *w, const struct schema *s, const struct json *v,
-                       const struct typed_at *at, bool all, struct fieldset *out)
+                       const struct typed_at *at, struct fieldset *out)
 {
     fieldset_level level = {0};
     struct items items;
@@ -353,7 +352,7 @@ static int set_of_list(struct walk *w, const struct schema *s, const struct json
         struct typed_at here = {at, &items.e[i]};
         if (typed_items_find(&items, &items.e[i], &count) != i)
             continue;
-        if (count == 1 && set_below(w, typed_item(s), &v->items[i], &here, all, &e) < 0)
+        if (count == 1 && set_below(w, typed_item(s), &v->items[i], &here, &e) < 0)
             return -1;
         e.is_member = true;
         level.at[level.len++] = e;
@@ -363,7 +362,7 @@ static int set_of_list(struct walk *w, const struct schema *s, const struct json
 }
 
 static int set_of_map(struct walk *w, const struct schema *s, const struct json *v,
-                      const struct typed_at *at, bool all, struct fieldset *out)
+                      const struct typed_at *at, struct fieldset *out)
 {
     fieldset_level level = {0};
     bool declared;
@@ -375,9 +374,9 @@ static int set_of_map(struct walk *w, const struct schema *s, const struct json 
         const struct schema *type = typed_member(s, m, &declared);
         if (!type)
             return typed_fail(w, &here, "field not declared in schema");
-        if (set_below(w, type, &m->value, &here, all, &e) < 0)
+        if (set_below(w, type, &m->value, &here, &e) < 0)
             return -1;
-        e.is_member |= all || !declared || typed_is_empty_map(&m->value);
+        e.is_member |= !declared || typed_is_empty_map(&m->value);
         level.at[level.len++] = e;
     }
     *out = fieldset_of(w->arena, &level);
@@ -386,7 +385,7 @@ static int set_of_map(struct walk *w, const struct schema *s, const struct json 
 
 /* A leaf is a member; else out->below. */
 static int set_below(struct walk *w, const struct schema *s, const struct json *v,
-                     const struct typed_at *at, bool all, struct fieldset_entry *out)
+                     const struct typed_at *at, struct fieldset_entry *out)
 {
     enum form form = typed_form(s, v);
 
@@ -396,8 +395,8 @@ static int set_below(struct walk *w, const struct schema *s, const struct json *
     }
     if (!typed_contents(v, form))
         return 0;
-    return form == FORM_LIST ? set_of_list(w, s, v, at, all, &out->below)
-                             : set_of_map(w, s, v, at, all, &out->below);
+    return form == FORM_LIST ? set_of_list(w, s, v, at, &out->below)
+                             : set_of_map(w, s, v, at, &out->below);
 }
 
 int typed_set(struct arena *a, const struct schema *s, const struct json *v,
@@ -406,18 +405,7 @@ int typed_set(struct arena *a, const struct schema *s, const struct json *v,
     struct walk w = {a, err};
     struct fieldset_entry root = {0};
 
-    if (set_below(&w, s, v, NULL, false, &root) < 0)
-        return -1;
-    *out = root.below;
-    return 0;
-}
-
-int typed_all_below(struct walk *w, const struct schema *s, const struct json *v,
-                    const struct typed_at *at, struct fieldset *out)
-{
-    struct fieldset_entry root = {0};
-
-    if (set_below(w, s, v, at, true, &root) < 0)
+    if (set_below(&w, s, v, NULL, &root) < 0)
         return -1;
     *out = root.below;
     return 0;

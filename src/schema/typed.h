@@ -28,6 +28,12 @@ struct typed_changes {
 /* What differs between two values; either may be NULL (then every field of the other). */
 int typed_compare(struct arena *a, const struct schema *s, const struct json *from,
                   const struct json *to, struct typed_changes *out, struct err *err);
+/* The same as bytes, appended to `out`: where they are equal, so are the changes, whatever the
+ * values. `out` is as it was on an error. */
+int typed_difference(struct arena *scratch, const struct schema *s, const struct json *from,
+                     const struct json *to, struct buf *out, struct err *err);
+/* The changes that such bytes stand for. Names and values point into them or the arena. */
+struct typed_changes typed_changes_of(struct arena *a, struct str difference);
 
 /* The live value (may be NULL) with the config over it. What config leaves out stays. The very
  * node `live` where nothing changes. NULL on an error. */

@@ -73,7 +73,3 @@ int typed_items(struct walk *w, const struct schema *s, const struct json *v,
 size_t typed_items_find(const struct items *x, const struct element *e, uint32_t *count);
 /* The k-th of those, which are at least so many. */
 size_t typed_items_next(const struct items *x, const struct element *e, size_t k);
-
-/* Every field below a value, containers among them: what is added or removed with it. */
-int typed_all_below(struct walk *w, const struct schema *s, const struct json *v,
-                    const struct typed_at *at, struct fieldset *out);
