@@ -69,10 +69,7 @@ static const struct json *applied(struct arena *a, struct apply_write w, const c
 static void jobs(struct arena *kept, struct arena *a)
 {
     const struct kind *job = kind_find(S("batch"), S("v1"), S("Job"));
-    struct apply_write w = {.kind = job,
-                            .now = {SECOND_NS},
-                            .reset = apply_reset(kept, job, S("")),
-                            .is_known = true};
+    struct apply_write w = {.kind = job, .now = {SECOND_NS}, .is_known = true};
     struct apply_write forced = w;
     const struct json *config = parse(kept, job_config(kept, 3)), *live, *both, *next, *patch;
     const struct json *mine = parse(
@@ -177,7 +174,6 @@ static void workloads(struct arena *kept, struct arena *a)
     struct apply_write w = {.kind = kind,
                             .subresource = S("status"),
                             .now = {SECOND_NS},
-                            .reset = apply_reset(kept, kind, S("status")),
                             .force = true,
                             .is_known = true};
     const struct json *live, *config = parse(kept, workload_status(kept, "quota reserved"));
@@ -195,10 +191,7 @@ static void workloads(struct arena *kept, struct arena *a)
 static void many(struct arena *kept, struct arena *a)
 {
     const struct kind *kind = kind_find(str_of(NULL, 0), S("v1"), S("ConfigMap"));
-    struct apply_write w = {.kind = kind,
-                            .now = {SECOND_NS},
-                            .reset = apply_reset(kept, kind, S("")),
-                            .is_known = true};
+    struct apply_write w = {.kind = kind, .now = {SECOND_NS}, .is_known = true};
     const struct json *live = NULL, *config = NULL;
 
     for (int i = 0; i < MANAGERS; i++) {

@@ -20,10 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     scoped(arena_fini) struct arena a = arena_sized(1 << 16);
     const struct kind *job = kind_find(S("batch"), S("v1"), S("Job"));
-    struct apply_write w = {.kind = job,
-                            .manager = S("fuzz"),
-                            .reset = apply_reset(&a, job, S("")),
-                            .now = {SECOND_NS}};
+    struct apply_write w = {.kind = job, .manager = S("fuzz"), .now = {SECOND_NS}};
     struct apply_conflicts conflicts;
     struct str head, tail;
 

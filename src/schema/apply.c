@@ -1,7 +1,7 @@
 /* apply.c - managedFields through a write, and an apply from its config to the next object */
 #include "schema/apply.h"
 
-#include "schema/managed_priv.h"
+#include "schema/steps_priv.h"
 #include "value/time.h"
 
 #define KUBECTL "kubectl"
@@ -66,7 +66,10 @@ static struct fieldset with_path(struct arena *a, struct fieldset set, const cha
     return fieldset_with(a, set, e, n);
 }
 
-struct fieldset apply_reset(struct arena *a, const struct kind *kind, struct str subresource)
+/* What the endpoint ignores for ownership: status at the object itself, spec at its status, …
+ */
+static struct fieldset reset_of(struct arena *a, const struct kind *kind,
+                                struct str subresource)
 {
     struct fieldset set = {0};
 
@@ -89,8 +92,11 @@ struct fieldset apply_reset(struct arena *a, const struct kind *kind, struct str
 /* ---- versions ---- */
 
 struct at_versions {
+    struct arena *a;
     const struct apply_write *w;
     struct versions v;
+    struct fieldset reset; /* once it was asked for */
+    bool has_reset;
 };
 
 static const struct kind *kind_at(const struct apply_write *w, struct str version)
@@ -124,10 +130,14 @@ static const struct json *convert_at(void *ctx, struct arena *a, const struct js
 
 static struct fieldset ignored_at(void *ctx, struct str version)
 {
-    const struct at_versions *at = ctx;
+    struct at_versions *at = ctx;
 
     (void)version; /* the same names in all versions */
-    return at->w->reset;
+    if (!at->has_reset) {
+        at->reset = reset_of(at->a, at->w->kind, at->w->subresource);
+        at->has_reset = true;
+    }
+    return at->reset;
 }
 
 /* ---- one write under way ---- */
@@ -146,7 +156,7 @@ static void begin(struct work *k, struct arena *a, const struct apply_write *w)
     k->managed.sets = w->sets;
     if (w->sets)
         sets_begin(w->sets);
-    k->at.w = w;
+    k->at = (struct at_versions){.a = a, .w = w};
     k->at.v = (struct versions){NULL, schema_at, convert_at, ignored_at};
 }
 
@@ -224,8 +234,9 @@ static const struct json *nothing(struct work *k)
     return json_new(k->a, zero_of(k->a, k->w->kind->schema));
 }
 
-/* Records live -> next under the manager's name. */
-static void record(struct work *k, struct str manager, const struct json *live,
+/* Records live -> next under the manager's name. True where he owns what is his now, at the
+ * time of now. */
+static bool record(struct work *k, struct str manager, const struct json *live,
                    const struct json *next, const struct typed_changes *changed)
 {
     struct str self = S("self"); /* no entry's id */
@@ -241,7 +252,7 @@ static void record(struct work *k, struct str manager, const struct json *live,
     w.changed = changed;
     w.fits = changed != NULL; /* as may_stay_unread() told */
     if (managers_update(k->a, &w, next, &k->managers, NULL) < 0 || !(taken = strip(k, self)))
-        return;
+        return false;
     put = managed_put(k->a, &k->managed, e);
     put->time = e.time;
     set = taken->set;
@@ -253,6 +264,7 @@ static void record(struct work *k, struct str manager, const struct json *live,
         taken->id = put->id;
         taken->version = put->version;
     }
+    return true;
 }
 
 static bool is_reset(const struct json *list)
@@ -296,20 +308,38 @@ static bool may_stay_unread(const struct work *k, const struct json *live,
            (k->w->subresource.len || json_is_shared(list, managed_of(next)));
 }
 
-/* What the write is about; false where it cannot be told. */
-static bool find_touched(struct work *k, const struct json *live, const struct json *next,
-                         struct typed_changes *changed, struct managed_touch *out)
+/* The step from live to next; false where they cannot be compared. */
+static bool find_step(struct work *k, const struct json *live, const struct json *next,
+                      struct step_of *out)
 {
-    struct str version = k->w->kind->api_version;
-    struct managers_write w = write_of(k, S(""), live, true);
+    const struct apply_write *w = k->w;
+    struct buf key = step_key(k->a, w->subresource, w->manager);
 
-    if (managers_compare(k->a, &w, next, changed, NULL) < 0)
+    *out = (struct step_of){
+        .kind = w->kind,
+        .n_head = key.len,
+        .own = {.manager = w->manager,
+                .subresource = w->subresource,
+                .version = w->kind->api_version}
+    };
+    out->own.id = managed_id(k->a, w->manager, false, w->subresource, w->kind->api_version);
+    if (typed_difference(k->a, w->kind->schema, live, next, &key, NULL) < 0)
         return false;
-    out->touched = fieldset_union(k->a, fieldset_union(k->a, changed->modified, changed->added),
-                                  changed->removed);
-    out->version = version;
-    out->own = managed_id(k->a, k->w->manager, false, k->w->subresource, version);
+    out->key = buf_str(&key);
     return true;
+}
+
+/* What the step is about. */
+static struct managed_touch touch_of(struct work *k, const struct step_of *of,
+                                     struct typed_changes *changed)
+{
+    struct managers_write w = write_of(k, S(""), NULL, true);
+    struct fieldset touched;
+
+    *changed = managers_changes(k->a, &w, str_slice(of->key, of->n_head, of->key.len));
+    touched = fieldset_union(k->a, changed->modified, changed->added);
+    touched = fieldset_union(k->a, touched, changed->removed);
+    return (struct managed_touch){touched, of->kind->api_version, of->own.id};
 }
 
 /* A new object, about whose owners nobody says anything: what its writer owns is told by its
@@ -346,27 +376,82 @@ static void learn(struct work *k, const struct json *next, const struct json *do
         shapes_learn(k->w->shapes, &of, next, json_getz(json_at(list, 0), "fieldsV1"));
 }
 
+/* The object where json_with() puts a list behind all other metadata. */
+static const struct json *with_room(struct arena *a, const struct json *object)
+{
+    const struct json *meta = json_getz(object, "metadata"), *list = managed_of(object);
+
+    return !list || list == &meta->members[meta->len - 1].value ? object
+                                                                : without_managed(a, object);
+}
+
+/* A step that was taken before; NULL where it was not. */
+static const struct json *step_again(struct work *k, const struct step_of *step,
+                                     const struct json *next)
+{
+    const struct apply_write *w = k->w;
+    bool is_taken;
+
+    if (!w->steps || !steps_take(w->steps, k->a, step, &k->managed, &k->managers, &is_taken))
+        return NULL;
+    if (is_taken)
+        managed_find(&k->managed, step->own.id)->time = time_text(k->a, w->now);
+    return with_managed(k, with_room(k->a, next));
+}
+
+/* As apply_update(), where may_stay_unread(). NULL where the two cannot be compared. */
+static const struct json *update_in_part(struct work *k, const struct json *live,
+                                         const struct json *next)
+{
+    struct typed_changes changed;
+    struct managed_touch touch;
+    struct step_of step;
+    const struct json *before, *after, *done;
+
+    /* A list that both share makes no difference. */
+    if (json_is_shared(managed_of(live), managed_of(next)))
+        before = live, after = next;
+    else
+        before = without_managed(k->a, live), after = without_managed(k->a, next);
+    if (!find_step(k, before, after, &step))
+        return NULL;
+    step.list = managed_of(live);
+    done = step_again(k, &step, next);
+    if (done)
+        return done;
+    before = without_managed(k->a, live), after = without_managed(k->a, next);
+    touch = touch_of(k, &step, &changed);
+    read_managed(k, live, next, &touch);
+    if (k->managers.list.len == 0)
+        return after;
+    bool is_taken = record(k, k->w->manager, before, after, &changed);
+    done = with_managed(k, after);
+    if (k->w->steps)
+        steps_learn(k->w->steps, &step, &k->managed, &k->managers, touch.touched, is_taken);
+    return done;
+}
+
 const struct json *apply_update(struct arena *a, const struct apply_write *w,
                                 const struct json *live, const struct json *next)
 {
     bool forgets = live && w->subresource.len == 0 && is_reset(managed_of(next));
-    const struct json *before, *after = without_managed(a, next);
-    struct typed_changes changed;
-    struct managed_touch touch;
+    const struct json *before, *after, *done = NULL;
     struct work k;
 
     begin(&k, a, w);
     bool has_shape = is_of_a_shape(&k, live, next);
-    const struct json *done = has_shape ? as_others(&k, next) : NULL;
+    if (has_shape)
+        done = as_others(&k, next);
+    else if (!forgets && may_stay_unread(&k, live, next))
+        done = update_in_part(&k, live, next);
     if (done)
         return done;
     before = live ? without_managed(a, live) : nothing(&k);
-    bool is_partial =
-        may_stay_unread(&k, live, next) && find_touched(&k, before, after, &changed, &touch);
-    read_managed(&k, live, next, is_partial ? &touch : NULL);
+    after = without_managed(a, next);
+    read_managed(&k, live, next, NULL);
     if (live && k.managers.list.len == 0 && !forgets)
         return after;
-    record(&k, w->manager, before, after, is_partial ? &changed : NULL);
+    record(&k, w->manager, before, after, NULL);
     managed_cap(a, &k.managed, &k.managers);
     done = with_managed(&k, after);
     if (has_shape)

@@ -9,6 +9,7 @@
 #include "schema/managers.h"
 #include "schema/sets.h"
 #include "schema/shapes.h"
+#include "schema/steps.h"
 
 #define APPLY_MAX_UPDATERS 10  /* entries of updates; older ones are merged */
 #define APPLY_MAX_ENTRIES 1000 /* of one object's managedFields that are read */
@@ -32,17 +33,13 @@ struct apply_write {
     const struct apply_versions *versions; /* or NULL */
     struct str manager;                    /* fieldManager, or what stands for it */
     struct str subresource;                /* "" for the object itself */
-    struct fieldset reset;                 /* what nobody owns at this endpoint */
     struct instant now;
     struct shapes *shapes; /* what was written before, or NULL: all is found out each time */
     struct sets *sets;     /* what was read before; NULL without `shapes` */
+    struct steps *steps;   /* what followed before; likewise */
     bool force;            /* apply only */
     bool is_known;         /* live was stored by these functions under these very tables */
 };
-
-/* What the endpoint ignores for ownership: status at the object itself, spec at its status, …
- */
-struct fieldset apply_reset(struct arena *a, const struct kind *kind, struct str subresource);
 
 /* `next` (as it will be stored, apart from this) with the managedFields that follow: what
  * differs from `live` (NULL: it is created) belongs to w->manager now. The request's own

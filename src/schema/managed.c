@@ -71,19 +71,19 @@ static bool is_empty(const struct json *fields)
     return json_is(fields, JSON_RAW) ? fields->len <= strlen("{}") : json_len(fields) == 0;
 }
 
-static bool is_apart(const struct managed_touch *touch, const struct managed_entry *e,
-                     const struct json *fields)
+bool managed_is_apart(const struct managed_touch *touch, const struct managed_entry *e)
 {
-    return touch && !is_empty(fields) && str_eq(e->version, touch->version) &&
+    const struct json *fields = json_getz(e->raw, "fieldsV1");
+
+    return !is_empty(fields) && str_eq(e->version, touch->version) &&
            !str_eq(e->id, touch->own) && !fieldset_names_any(fields, touch->touched);
 }
 
-static int read_entry(struct arena *a, const struct json *v, const struct managed_touch *touch,
-                      id_map *ids, struct managed *m, struct managers *managers,
-                      struct err *err)
+/* An entry without its set. */
+static int read_head(struct arena *a, const struct json *v, struct managed_entry *out,
+                     struct err *err)
 {
     struct str operation = json_str(json_getz(v, "operation"));
-    const struct json *fields = json_getz(v, "fieldsV1");
     struct managed_entry e = {
         .manager = json_str(json_getz(v, "manager")),
         .subresource = json_str(json_getz(v, "subresource")),
@@ -100,7 +100,20 @@ static int read_entry(struct arena *a, const struct json *v, const struct manage
     if (!str_eq(json_str(json_getz(v, "fieldsType")), S("FieldsV1")))
         return err_set(err, ERR_SYNTAX, "fieldsType must be FieldsV1");
     e.id = managed_id(a, e.manager, e.is_apply, e.subresource, e.version);
-    bool apart = is_apart(touch, &e, fields);
+    *out = e;
+    return 0;
+}
+
+static int read_entry(struct arena *a, const struct json *v, const struct managed_touch *touch,
+                      id_map *ids, struct managed *m, struct managers *managers,
+                      struct err *err)
+{
+    const struct json *fields = json_getz(v, "fieldsV1");
+    struct managed_entry e;
+
+    if (read_head(a, v, &e, err) < 0)
+        return -1;
+    bool apart = touch && managed_is_apart(touch, &e);
     if (!apart && json_has(fields) && sets_read(m->sets, a, fields, &e.set, err) < 0)
         return -1;
     if (e.set.n == 0 && !apart)
@@ -140,11 +153,26 @@ int managed_read(struct arena *a, const struct json *list, const struct managed_
     return 0;
 }
 
+int managed_heads(struct arena *a, const struct json *list, struct managed *m, struct err *err)
+{
+    scoped(id_map_fini) id_map ids = {0};
+    struct managed_entry e;
+
+    json_each (i, list) {
+        if (read_head(a, &list->items[i], &e, err) < 0)
+            return err_wrap(err, "managedFields[%zu]", i);
+        if (find_entry(&ids, m, e.id) != STR_NONE)
+            return err_set(err, ERR_SYNTAX, "managedFields[%zu] is an earlier one, too", i);
+        vec_push_in(a, &m->entries, e);
+    }
+    return 0;
+}
+
 /* ---- writing ---- */
 
 struct sorted {
     const struct manager *m;
-    const struct managed_entry *e;
+    struct managed_entry *e;
 };
 
 static int64_t seconds_of(const struct managed_entry *e)
@@ -191,7 +219,7 @@ static bool has_set_as_read(const struct sorted *x)
 
 static bool is_as_read(const struct sorted *x)
 {
-    return has_set_as_read(x) && str_eq(x->e->version, x->m->version) &&
+    return !x->e->fields && has_set_as_read(x) && str_eq(x->e->version, x->m->version) &&
            str_eq(x->e->time, json_str(json_getz(x->e->raw, "time")));
 }
 
@@ -213,11 +241,12 @@ struct json managed_entry_json(struct arena *a, const struct managed_entry *e,
     return obj_done(&o);
 }
 
-static struct json write_set(struct arena *a, const struct sets *sets, struct fieldset set)
+static const struct json *write_set(struct arena *a, const struct sets *sets,
+                                    struct fieldset set)
 {
     const struct json *text = sets_text(sets, set);
 
-    return text ? *json_copy(a, text) : fieldset_write(a, set);
+    return text ? json_copy(a, text) : json_new(a, fieldset_write(a, set));
 }
 
 static struct json write_entry(struct arena *a, const struct sets *sets, const struct sorted *x)
@@ -228,15 +257,16 @@ static struct json write_entry(struct arena *a, const struct sets *sets, const s
         return *e.raw;
     e.is_apply = x->m->is_apply;
     e.version = x->m->version;
-    return managed_entry_json(a, &e,
-                              has_set_as_read(x) ? *json_getz(e.raw, "fieldsV1")
-                                                 : write_set(a, sets, x->m->set));
+    if (e.fields || has_set_as_read(x))
+        return managed_entry_json(a, &e, e.fields ? *e.fields : *json_getz(e.raw, "fieldsV1"));
+    x->e->fields = write_set(a, sets, x->m->set);
+    return managed_entry_json(a, &e, *x->e->fields);
 }
 
 /* Its tag mostly says where. */
-static const struct managed_entry *entry_of(struct managed *m, const struct manager *x)
+static struct managed_entry *entry_of(struct managed *m, const struct manager *x)
 {
-    const struct managed_entry *e = NULL;
+    struct managed_entry *e = NULL;
 
     if (x->tag < m->entries.len && str_eq(m->entries.at[x->tag].id, x->id))
         return &m->entries.at[x->tag];
@@ -252,8 +282,7 @@ static struct sorted *sorted_managers(struct arena *a, struct managed *m,
 
     vec_each (i, &managers->list) {
         const struct manager *x = &managers->list.at[i];
-        const struct managed_entry *e = entry_of(m, x);
-        out[i] = (struct sorted){x, e};
+        out[i] = (struct sorted){x, entry_of(m, x)};
     }
     sort_stable(out, managers->list.len, sizeof(*out), by_place);
     return out;

@@ -10,9 +10,10 @@
 struct managed_entry {
     struct str id;
     struct str manager, subresource, version;
-    struct str time;        /* as written, "" for none */
-    struct fieldset set;    /* as it was read */
-    const struct json *raw; /* NULL for new ones */
+    struct str time;           /* as written, "" for none */
+    struct fieldset set;       /* as it was read */
+    const struct json *raw;    /* NULL for new ones */
+    const struct json *fields; /* FieldsV1 that it gets, or NULL: as it was read or not known */
     bool is_apply;
 };
 
@@ -34,13 +35,17 @@ struct managed_touch {
     struct str version; /* at which `touched` names fields */
     struct str own;     /* the writer's id */
 };
+bool managed_is_apart(const struct managed_touch *touch, const struct managed_entry *e);
+
+/* All entries of a list without their sets. -1: ERR_SYNTAX, or two are one. */
+int managed_heads(struct arena *a, const struct json *list, struct managed *m, struct err *err);
 
 /* Reads a list of entries (may be NULL) into `m`, whose `sets` stay; `touch` may be NULL. -1:
  * ERR_SYNTAX. */
 int managed_read(struct arena *a, const struct json *list, const struct managed_touch *touch,
                  struct managed *m, struct managers *managers, struct err *err);
 /* The entries of `managers`, sorted; an empty list where there are none. Unchanged ones are
- * those that were read. */
+ * those that were read; of the others `fields` is what is written. */
 struct json managed_write(struct arena *a, struct managed *m, const struct managers *managers);
 /* An entry as it is written, with its set as FieldsV1. */
 struct json managed_entry_json(struct arena *a, const struct managed_entry *e,

@@ -98,10 +98,18 @@ struct changes {
     size_t n;
 };
 
+static struct typed_changes tracked(struct work *w, struct str version, struct typed_changes c)
+{
+    struct fieldset ignored = ignored_at(w, version);
+
+    return (struct typed_changes){fieldset_recursive_difference(w->a, c.removed, ignored),
+                                  fieldset_recursive_difference(w->a, c.modified, ignored),
+                                  fieldset_recursive_difference(w->a, c.added, ignored)};
+}
+
 static int compare_at(struct work *w, struct versioned from, struct versioned to,
                       struct change *out)
 {
-    struct fieldset ignored = ignored_at(w, from.version);
     struct typed_changes *c = &out->at;
 
     if (w->w->changed && str_eq(from.version, w->w->version)) {
@@ -109,26 +117,19 @@ static int compare_at(struct work *w, struct versioned from, struct versioned to
     } else {
         if (typed_compare(w->a, schema_at(w, from.version), from.v, to.v, c, w->err) < 0)
             return -1;
-        c->removed = fieldset_recursive_difference(w->a, c->removed, ignored);
-        c->modified = fieldset_recursive_difference(w->a, c->modified, ignored);
-        c->added = fieldset_recursive_difference(w->a, c->added, ignored);
+        *c = tracked(w, from.version, *c);
     }
     out->version = from.version;
     out->touched = fieldset_union(w->a, c->modified, c->added);
     return 0;
 }
 
-int managers_compare(struct arena *a, const struct managers_write *write,
-                     const struct json *next, struct typed_changes *out, struct err *err)
+struct typed_changes managers_changes(struct arena *a, const struct managers_write *write,
+                                      struct str difference)
 {
-    struct work w = {.a = a, .w = write, .err = err};
-    struct versioned from = {write->live, write->version}, to = {next, write->version};
-    struct change c;
+    struct work w = {.a = a, .w = write};
 
-    if (compare_at(&w, from, to, &c) < 0)
-        return -1;
-    *out = c.at;
-    return 0;
+    return tracked(&w, write->version, typed_changes_of(a, difference));
 }
 
 /* 1: *out; 0: the version is not known; -1. */

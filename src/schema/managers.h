@@ -50,13 +50,13 @@ struct managers_write {
     bool force;              /* apply only */
     bool fits;               /* the managers' sets were recorded under these schemas */
     struct fieldset applied; /* what the config of an apply owns; empty: it is found out */
-    /* What managers_compare() found, or NULL: it is found out. */
+    /* What managers_changes() told, or NULL: it is found out. */
     const struct typed_changes *changed;
 };
 
-/* What w->live and `next` differ in, at their version, without what is ignored. 0; -1. */
-int managers_compare(struct arena *a, const struct managers_write *w, const struct json *next,
-                     struct typed_changes *out, struct err *err);
+/* What a typed_difference() at w->version comes to, without what is ignored. */
+struct typed_changes managers_changes(struct arena *a, const struct managers_write *w,
+                                      struct str difference);
 
 /* Records a write that is no apply: `next` as it will be stored. What it changes is the
  * writer's, and nobody else's any more. 0; -1: managers as before. */

@@ -32,11 +32,11 @@ static struct apply_write write_of(struct request *r, const struct apply_version
                                 .versions = versions,
                                 .manager = r->options.field_manager,
                                 .subresource = r->subresource,
-                                .reset = apply_reset(r->arena, r->kind, r->subresource),
                                 .now = io_now(r->server->io),
                                 .is_known = is_by_these_rules(r),
                                 .shapes = &r->server->shapes,
                                 .sets = r->server->sets,
+                                .steps = r->server->steps,
                                 .force = r->options.force};
 }
 

@@ -36,6 +36,7 @@ static struct server *server_alloc(struct io *io, const struct server_config *co
     s->users = arena_sized(1 << 10);
     s->scratch = arena_sized(SERVER_SCRATCH);
     s->sets = sets_new();
+    s->steps = steps_new();
     arena_raw(&s->scratch, 1, 1);
     list_init(&s->watches);
     list_init(&s->clients);
@@ -103,6 +104,7 @@ void server_free(struct server *s)
     }
     shapes_fini(&s->shapes);
     sets_free(s->sets);
+    steps_free(s->steps);
     arena_fini(&s->scratch);
     map_fini(&s->kind_by_plural);
     map_fini(&s->kind_by_name);

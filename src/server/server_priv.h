@@ -8,6 +8,7 @@
 #include "object/object.h"
 #include "schema/sets.h"
 #include "schema/shapes.h"
+#include "schema/steps.h"
 #include "schema/table.h"
 #include "server/server.h"
 #include "store/store.h"
@@ -71,6 +72,7 @@ struct server {
     size_t n_spare;
     struct shapes shapes; /* of what was written last */
     struct sets *sets;    /* of fields, that were read last */
+    struct steps *steps;  /* of owners, that were taken last */
     struct arena scratch; /* of the tree that is being written: never empty */
     server_tap_fn *tap;
     void *tap_ctx;

@@ -26,7 +26,6 @@ static struct apply_write write_of(struct world *w, const char *manager,
         .kind = &thing_kind,
         .manager = str_from(manager),
         .subresource = str_from(subresource),
-        .reset = apply_reset(w->a, &thing_kind, str_from(subresource)),
         .now = {w->second++ * SECOND_NS},
         .is_known = true,
     };

@@ -1,0 +1,227 @@
+/* steps.c - what writes that are no apply made of the owners before */
+#include "schema/steps_priv.h"
+
+#define WAYS 4 /* places for a step */
+#define SEEN 256
+
+/* What becomes of one entry. */
+struct owner {
+    struct str id;
+    struct str before, after; /* FieldsV1, "" for none */
+    bool is_as_read;          /* the set is the same, however it is written */
+};
+
+struct step {
+    struct arena arena;
+    const struct kind *kind; /* NULL: not in use */
+    struct str key;
+    uint64_t hash, used;
+    struct fieldset touched;
+    VEC(struct owner) owners; /* of fields that are touched, and the writer */
+    bool is_taken;
+};
+
+struct steps {
+    struct step all[STEPS_MAX];
+    uint64_t seen[SEEN]; /* hashes of steps that came once: many never come again */
+    uint64_t clock, n_taken;
+};
+
+struct steps *steps_new(void)
+{
+    return mem_zero(1, sizeof(struct steps));
+}
+
+void steps_free(struct steps *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; i < STEPS_MAX; i++)
+        arena_fini(&s->all[i].arena);
+    free(s);
+}
+
+uint64_t steps_taken(const struct steps *s)
+{
+    return s->n_taken;
+}
+
+struct buf step_key(struct arena *a, struct str subresource, struct str manager)
+{
+    struct buf key = buf_in(a, 1024);
+
+    buf_add(&key, subresource);
+    buf_byte(&key, '\n');
+    buf_add(&key, manager);
+    buf_byte(&key, '\n');
+    return key;
+}
+
+/* The raw text of an entry's set; "" where it is kept in another form. */
+static struct str text_of(const struct managed_entry *e)
+{
+    const struct json *fields = e->raw ? json_getz(e->raw, "fieldsV1") : NULL;
+
+    return json_is(fields, JSON_RAW) ? str_of(fields->s, fields->len) : str_of(NULL, 0);
+}
+
+/* Pods of one Job go one way, those of another the same with other texts: the writer's own
+ * tells them apart. */
+static uint64_t hash_of(const struct step_of *of, const struct managed_entry *own)
+{
+    return str_hash_on(str_hash(of->key), own ? text_of(own) : str_of(NULL, 0));
+}
+
+/* ---- a step that is known ---- */
+
+static const struct owner *owner_of(const struct step *x, struct str id)
+{
+    vec_each (i, &x->owners)
+        if (str_eq(x->owners.at[i].id, id))
+            return &x->owners.at[i];
+    return NULL;
+}
+
+/* What becomes of an entry follows from its own set and from what is changed. */
+static bool takes_place(const struct step *x, const struct step_of *of, struct managed *m)
+{
+    struct managed_touch touch = {x->touched, of->kind->api_version, of->own.id};
+    const struct owner *own = owner_of(x, of->own.id);
+
+    if (own && own->before.len && !managed_find(m, own->id))
+        return false;
+    vec_each (i, &m->entries) {
+        const struct managed_entry *e = &m->entries.at[i];
+        const struct owner *o = owner_of(x, e->id);
+        if (o ? !o->before.len || !str_eq(e->version, touch.version) ||
+                    !str_eq(text_of(e), o->before)
+              : !managed_is_apart(&touch, e))
+            return false;
+    }
+    return true;
+}
+
+static struct step *find(struct steps *s, const struct step_of *of, uint64_t hash,
+                         struct managed *m)
+{
+    struct step *ways = &s->all[hash % (STEPS_MAX / WAYS) * WAYS];
+
+    for (size_t i = 0; i < WAYS; i++)
+        if (ways[i].hash == hash && ways[i].kind == of->kind && str_eq(ways[i].key, of->key) &&
+            takes_place(&ways[i], of, m))
+            return &ways[i];
+    return NULL;
+}
+
+/* What `m` holds is what was there; it becomes what there is to be. */
+static void follow(const struct step *x, struct arena *a, const struct step_of *of,
+                   struct managed *m, struct managers *managers)
+{
+    const struct owner *own = owner_of(x, of->own.id);
+
+    if (own && own->before.len == 0)
+        managed_put(a, m, of->own);
+    vec_each (i, &m->entries) {
+        struct managed_entry *e = &m->entries.at[i];
+        const struct owner *o = owner_of(x, e->id);
+        if (o && o->after.len == 0)
+            continue;
+        if (o && !o->is_as_read)
+            e->fields = json_new(a, json_of_raw(str_copy(a, o->after)));
+        vec_push_in(a, &managers->list,
+                    (struct manager){.id = e->id,
+                                     .version = e->version,
+                                     .is_apply = e->is_apply,
+                                     .is_apart = true,
+                                     .tag = (uint32_t)i});
+    }
+}
+
+bool steps_take(struct steps *s, struct arena *a, const struct step_of *of, struct managed *m,
+                struct managers *managers, bool *is_taken)
+{
+    struct managed read = {.sets = m->sets};
+
+    if (managed_heads(a, of->list, &read, NULL) < 0)
+        return false;
+    struct step *x = find(s, of, hash_of(of, managed_find(&read, of->own.id)), &read);
+    if (!x)
+        return false;
+    x->used = ++s->clock;
+    s->n_taken++;
+    follow(x, a, of, &read, managers);
+    *m = read;
+    *is_taken = x->is_taken;
+    return true;
+}
+
+/* ---- learning ---- */
+
+static bool came_before(struct steps *s, uint64_t hash)
+{
+    uint64_t *seen = &s->seen[hash % SEEN];
+    bool is_known = *seen == hash;
+
+    *seen = hash;
+    return is_known;
+}
+
+/* Is all at one version, in the form that is compared, and short? */
+static bool is_plain(const struct step_of *of, const struct managed *m)
+{
+    size_t bytes = of->key.len;
+
+    vec_each (i, &m->entries) {
+        const struct managed_entry *e = &m->entries.at[i];
+        if (!str_eq(e->version, of->kind->api_version) || (e->raw && !text_of(e).len))
+            return false;
+        bytes += text_of(e).len + (e->fields ? e->fields->len : 0);
+    }
+    return bytes <= STEP_BYTES;
+}
+
+static void learn_owner(struct step *x, const struct managed_entry *e, const struct manager *m)
+{
+    struct owner o = {.id = str_copy(&x->arena, e->id),
+                      .before = str_copy(&x->arena, text_of(e))};
+
+    if (m && e->fields)
+        o.after = str_copy(&x->arena, str_of(e->fields->s, e->fields->len));
+    else if (m)
+        o.after = o.before, o.is_as_read = true;
+    vec_push_in(&x->arena, &x->owners, o);
+}
+
+/* In the place of the one that was taken longest ago. */
+static struct step *make_room(struct steps *s, uint64_t hash)
+{
+    struct step *ways = &s->all[hash % (STEPS_MAX / WAYS) * WAYS], *oldest = ways;
+
+    for (size_t i = 1; i < WAYS; i++)
+        if (ways[i].used < oldest->used)
+            oldest = &ways[i];
+    arena_fini(&oldest->arena);
+    *oldest = (struct step){.hash = hash, .used = ++s->clock};
+    return oldest;
+}
+
+void steps_learn(struct steps *s, const struct step_of *of, struct managed *m,
+                 struct managers *managers, struct fieldset touched, bool is_taken)
+{
+    uint64_t hash = hash_of(of, managed_find(m, of->own.id));
+
+    if (!came_before(s, hash) || !is_plain(of, m))
+        return;
+    struct step *x = make_room(s, hash);
+    struct json text = fieldset_write(&x->arena, touched);
+    if (fieldset_read(&x->arena, &text, &x->touched, NULL) < 0)
+        return;
+    vec_each (i, &m->entries) {
+        const struct manager *left = managers_find(managers, m->entries.at[i].id);
+        if (!left || !left->is_apart)
+            learn_owner(x, &m->entries.at[i], left);
+    }
+    x->kind = of->kind;
+    x->key = str_copy(&x->arena, of->key);
+    x->is_taken = is_taken;
+}
