@@ -40,9 +40,29 @@ static struct json prune(struct arena *a, const struct json *v)
 
 static struct json merge(struct arena *a, const struct json *doc, const struct json *patch);
 
+#define FEW_MEMBERS 8 /* of a patch: each is looked for in a copy of the document's */
+
+static struct json merge_few(struct arena *a, const struct json *doc, const struct json *patch)
+{
+    struct json_obj o = obj_from(a, doc);
+
+    json_each_member (m, patch) {
+        const struct json *was = obj_get(&o, m->name);
+        if (was && m->value.type == JSON_NULL)
+            obj_del(&o, m->name);
+        else if (was)
+            *(struct json *)(uintptr_t)was = merge(a, was, &m->value); /* o is ours */
+        else if (m->value.type != JSON_NULL)
+            obj_add(&o, m->name, has_nulls(&m->value) ? prune(a, &m->value) : m->value);
+    }
+    return obj_done(&o);
+}
+
 static struct json merge_objects(struct arena *a, const struct json *doc,
                                  const struct json *patch)
 {
+    if (patch->len <= FEW_MEMBERS)
+        return merge_few(a, doc, patch);
     struct json_names in_doc = {0}, in_patch = {0};
     struct json_obj o = obj_in(a);
 
