@@ -477,6 +477,44 @@ static void check_fixed(struct field_errors *e, const struct field_path *at,
     }
 }
 
+static bool is_same(const struct json *a, const struct json *b)
+{
+    return json_is_shared(a, b) || (a->type == JSON_INT && b->type == JSON_INT && a->i == b->i);
+}
+
+static bool is_named(const struct json_member *m, struct str name)
+{
+    return m->name.len == name.len && bytes_eq(m->name.at, name.at, name.len);
+}
+
+/* Is all but the version, and who owns what, as it was, member by member? So a write of a
+ * status leaves it. *managed is what owns now, *was what did. */
+static bool is_as_before(const struct json *v, const struct json *old,
+                         const struct json **managed, const struct json **was)
+{
+    const struct str version = S("resourceVersion"), owned = S("managedFields");
+    uint32_t k = 0;
+
+    *managed = *was = NULL;
+    if (!json_is(v, JSON_OBJECT) || !json_is(old, JSON_OBJECT))
+        return false;
+    for (uint32_t i = 0; i < v->len; i++) {
+        const struct json_member *m = &v->members[i];
+        k += k < old->len && is_named(&old->members[k], version);
+        if (k == old->len || !is_named(m, old->members[k].name))
+            return false;
+        if (is_named(m, owned)) {
+            *managed = &m->value;
+            *was = &old->members[k].value;
+        } else if (!is_same(&m->value, &old->members[k].value)) {
+            return false;
+        }
+        k++;
+    }
+    k += k < old->len && is_named(&old->members[k], version);
+    return k == old->len;
+}
+
 /* Upstream tells a version that is missing after the finalizers, before the rest. */
 static void check_update(struct field_errors *e, const struct field_path *at,
                          const struct json *v, const struct json *old_v, bool needs_version,
@@ -486,8 +524,14 @@ static void check_update(struct field_errors *e, const struct field_path *at,
     struct field_path version_at = field_child(at, S("resourceVersion"));
     struct field_path generation_at = field_child(at, S("generation"));
     struct json no_version = json_of_z("");
+    const struct json *managed, *was;
     struct meta meta, old;
 
+    if (is_known && !needs_version && is_as_before(v, old_v, &managed, &was)) {
+        struct field_path managers_at = field_child(at, S("managedFields"));
+        check_managers(e, &managers_at, managed, was);
+        return;
+    }
     read_meta(&meta, e->arena, v);
     read_meta(&old, e->arena, old_v);
     if (json_has(META(&old, deletion_timestamp)))
