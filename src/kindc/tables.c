@@ -442,10 +442,9 @@ static void write_index(struct writer *w, const struct struct_type *s)
                "const struct schema_index index_%.*s = {.always = 0x%" PRIx64
                ", .defaulted = 0x%" PRIx64 ", .has_def = 0x%" PRIx64 ", .ruled = 0x%" PRIx64
                ", .fixed = 0x%" PRIx64 ", .judged = 0x%" PRIx64
-               ", .mask = %zu, .n_always = %d, .n_defs = %d,\n    .slots = (const uint16_t[]){",
+               ", .mask = %zu, .n_defs = %d,\n    .slots = (const uint16_t[]){",
                STR_ARG(s->c_name), STR_ARG(s->c_name), fields_with(s, FLAG_ALWAYS), defaulted,
-               defs, ruled, fixed, judged_absent(s), n_slots - 1,
-               __builtin_popcountll(fields_with(s, FLAG_ALWAYS)), __builtin_popcountll(defs));
+               defs, ruled, fixed, judged_absent(s), n_slots - 1, __builtin_popcountll(defs));
     for (size_t i = 0; i < n_slots; i++)
         buf_printf(w->out, "%s%zu", i ? ", " : "", slots[i]);
     buf_printf(w->out, "}};\n");

@@ -283,59 +283,68 @@ struct object_walk {
     const struct json *v, *known;
     const struct field_path *p;
     uint64_t is_written;                           /* the fields that stay */
-    bool is_clean;                                 /* it is what would be written */
     const struct json *written[SCHEMA_SET_FIELDS]; /* what each becomes; by is_written */
 };
 
-/* A member that stays in its field's place. */
-static inline void keep_member(struct object_walk *o, const struct schema_field *f,
-                               const struct json *was, const struct json *x)
+static inline const struct json *known_member(const struct object_walk *o,
+                                              const struct json_member *m, size_t at)
 {
-    size_t at = (size_t)(f - o->s->fields);
-    uint64_t bit = UINT64_C(1) << at;
+    const struct json *known = o->known;
 
-    o->is_clean &= x == was && x->place == at + 1 && !(o->is_written >> at);
-    if (is_left_out(f, x)) {
-        o->is_clean = false;
-        o->is_written &= ~bit;
-        return;
-    }
-    o->written[at] = x;
-    o->is_written |= bit;
+    if (!known)
+        return NULL;
+    if (at < known->len && known->members[at].name.len == m->name.len &&
+        bytes_eq(known->members[at].name.at, m->name.at, m->name.len))
+        return &known->members[at].value;
+    return json_get(known, m->name);
 }
 
-static inline const struct json *known_member(const struct object_walk *o, struct str name,
-                                              size_t at)
+/* 1 where it is what would be written, as far as it goes; -1 with the walk's error. */
+static inline int read_members(struct walk *w, struct object_walk *o)
 {
-    return o->known ? json_get_near(o->known, name, at) : NULL;
-}
-
-/* -1 with the walk's error. */
-static int read_members(struct walk *w, struct object_walk *o)
-{
-    struct field_path child = field_child(o->p, (struct str){0});
+    const struct schema *s = o->s;
+    uint64_t is_written = 0;
+    bool is_clean = true;
 
     for (uint32_t i = 0; i < o->v->len; i++) {
         const struct json_member *m = &o->v->members[i];
-        const struct schema_field *f = schema_field_of(o->s, m);
+        const struct schema_field *f = schema_field_of(s, m);
         const struct json *x = &m->value;
-        child.name = m->name;
-        if (!f && !o->s->preserve_unknown)
+        if (unlikely(!f && !s->preserve_unknown)) {
+            struct field_path child = field_child(o->p, m->name);
             report_unknown(w, &child);
+        }
         if (!f || x->type == JSON_NULL || is_off(f)) { /* to Go's decoder, null says nothing */
-            o->is_clean = false;
+            is_clean = false;
             continue;
         }
-        if (!is_as_it_should_be(f->type, x) &&
-            !(x = conform(w, f->type, x, known_member(o, m->name, i), &child)))
-            return -1;
-        keep_member(o, f, &m->value, x);
+        if (!is_as_it_should_be(f->type, x)) {
+            const struct json *known = known_member(o, m, i);
+            if (!json_is_shared(x, known)) {
+                struct field_path child = field_child(o->p, m->name);
+                x = conform(w, f->type, x, known, &child);
+                if (!x)
+                    return -1;
+            }
+        }
+        size_t at = (size_t)(f - s->fields);
+        uint64_t bit = UINT64_C(1) << at;
+        if (x != &m->value || x->place != at + 1 || is_written >> at)
+            is_clean = false;
+        if (is_left_out(f, x)) {
+            is_clean = false;
+            is_written &= ~bit;
+            continue;
+        }
+        o->written[at] = x; /* it stays in its field's place */
+        is_written |= bit;
     }
-    return 0;
+    o->is_written = is_written;
+    return is_clean;
 }
 
 /* The fields that are written even where they are absent, and are. */
-static uint64_t missing_of(const struct object_walk *o)
+static inline uint64_t missing_of(const struct object_walk *o)
 {
     uint64_t missing = 0;
 
@@ -353,11 +362,13 @@ static const struct json *write_object(struct walk *w, const struct object_walk 
 {
     const struct schema *s = o->s;
     size_t most = s->n_fields + (s->preserve_unknown ? o->v->len : 0), n = 0;
-    struct json_member *members;
+    struct json *out;
 
     if (!s->preserve_unknown)
-        most = MIN(most, o->v->len + schema_sets(s)->n_always);
-    members = arena_raw(w->a, size_mul(most, sizeof(*members)), _Alignof(struct json_member));
+        most = (size_t)__builtin_popcountll(o->is_written | missing);
+    out = arena_raw(w->a, size_mul(most, sizeof(*out->members)) + sizeof(*out),
+                    _Alignof(struct json_member));
+    struct json_member *members = (struct json_member *)(void *)(out + 1);
     schema_each_in (i, s, o->is_written | missing) {
         const struct schema_field *f = &s->fields[i];
         const struct json *x = o->is_written >> i & 1 ? o->written[i] : zero_of(w, f, o->p);
@@ -371,8 +382,8 @@ static const struct json *write_object(struct walk *w, const struct object_walk 
         json_each_member (m, o->v)
             if (!schema_field(s, m->name))
                 members[n++] = *m;
-    return json_new(w->a,
-                    (struct json){.type = JSON_OBJECT, .len = (uint32_t)n, .members = members});
+    *out = (struct json){.type = JSON_OBJECT, .len = (uint32_t)n, .members = members};
+    return out;
 }
 
 not_inline static const struct json *conform_object(struct walk *w, const struct schema *s,
@@ -383,7 +394,7 @@ not_inline static const struct json *conform_object(struct walk *w, const struct
     struct object_walk o;
     const struct schema *owner = w->owner;
 
-    o.s = s, o.v = v, o.known = known, o.p = p, o.is_written = 0, o.is_clean = true;
+    o.s = s, o.v = v, o.known = json_is(known, JSON_OBJECT) ? known : NULL, o.p = p;
     if (v->type != JSON_OBJECT)
         return wrong_type(w, s, v, p);
     if (w->depth >= CONFORM_MAX_DEPTH) {
@@ -392,11 +403,12 @@ not_inline static const struct json *conform_object(struct walk *w, const struct
     }
     w->depth++;
     w->owner = s;
-    if (read_members(w, &o) < 0) {
+    int is_clean = read_members(w, &o);
+    if (is_clean < 0) {
         v = NULL;
     } else {
         uint64_t missing = missing_of(&o);
-        if (!o.is_clean || missing)
+        if (!is_clean || missing)
             v = write_object(w, &o, missing);
     }
     w->owner = owner;

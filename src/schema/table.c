@@ -8,7 +8,6 @@ const struct schema_index schema_no_index = {
     .judged = UINT64_MAX,
     .ruled = UINT64_MAX,
     .fixed = UINT64_MAX,
-    .n_always = SCHEMA_SET_FIELDS,
 };
 
 const struct schema_field *schema_field(const struct schema *s, struct str name)

@@ -206,8 +206,7 @@ struct schema_index {
     uint64_t ruled;        /* a value may be wrong otherwise than by its type */
     uint64_t fixed;        /* an update may be wrong that takes it out */
     uint32_t mask;         /* slots - 1; at least every second one is empty */
-    uint16_t n_always;     /* how many are in that set, */
-    uint16_t n_defs;       /*   and how many of all fields have a default */
+    uint16_t n_defs;       /* how many of all fields have a default */
     const uint16_t *slots; /* 1 + a field, from its str_sketch() on; 0: none further */
 };
 
