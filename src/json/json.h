@@ -83,6 +83,17 @@ const struct json *json_parse_next(struct arena *a, struct str *text, struct jso
                                    struct err *err);
 /* A deep copy, strings and names included (but names that are constants of the program). */
 const struct json *json_copy(struct arena *a, const struct json *v);
+/* The same in memory of the caller's: what values take apart from themselves, added up, is
+ * measured first; then each is copied to the next bytes of one block of `nodes` and `texts`. */
+struct json_room {
+    size_t nodes, texts; /* bytes */
+};
+struct json_copier {
+    char *node; /* aligned as struct json_member is */
+    char *text;
+};
+void json_measure(struct json_room *room, const struct json *v);
+struct json json_copy_to(struct json_copier *c, const struct json *v);
 /* The same tree with every object's members in the order of their names (as Go writes maps).
  * Names and strings are shared with v. */
 const struct json *json_sorted(struct arena *a, const struct json *v);
@@ -92,6 +103,8 @@ const struct json *json_sorted(struct arena *a, const struct json *v);
  * escaped. */
 void json_write(struct buf *out, const struct json *v);
 struct str json_text(struct arena *a, const struct json *v);
+/* json_write() and json_measure() on one way. */
+void json_write_measured(struct buf *out, struct json_room *room, const struct json *v);
 /* Indented by two spaces a level, or as many as told. */
 void json_write_pretty(struct buf *out, const struct json *v);
 void json_write_indented(struct buf *out, const struct json *v, int spaces);

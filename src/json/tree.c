@@ -291,21 +291,6 @@ int json_cmp(const struct json *a, const struct json *b)
 
 /* ---- copying ---- */
 
-/* A copy is one block: nodes from its front, texts behind them. */
-struct copier {
-    char *node, *text;
-};
-
-/* The program's own constants, as most names in trees that are built and not read, live as long
- * as it does: they are not copied. The linker gives both marks. */
-extern const char __executable_start[], end[];
-
-static inline bool is_constant(const char *at)
-{
-    return (uintptr_t)at - (uintptr_t)__executable_start <
-           (uintptr_t)end - (uintptr_t)__executable_start;
-}
-
 static inline bool has_text(const struct json *v)
 {
     return v->type == JSON_STRING || v->type == JSON_RAW;
@@ -318,37 +303,37 @@ static inline bool has_nodes(const struct json *v)
 
 /* What a node needs apart from itself. Most are texts and numbers: only containers take a call.
  */
-static void measure_nodes(const struct json *v, size_t *nodes, size_t *texts);
+static void measure_nodes(struct json_room *room, const struct json *v);
 
-static inline void measure(const struct json *v, size_t *nodes, size_t *texts)
+static inline void measure(struct json_room *room, const struct json *v)
 {
     if (has_text(v))
-        *texts += v->len;
+        room->texts += v->len;
     else if (has_nodes(v))
-        measure_nodes(v, nodes, texts);
+        measure_nodes(room, v);
 }
 
-static void measure_nodes(const struct json *v, size_t *nodes, size_t *texts)
+static void measure_nodes(struct json_room *room, const struct json *v)
 {
-    size_t n_texts = 0;
-
     if (v->type == JSON_ARRAY) {
-        *nodes += v->len * sizeof(struct json);
+        room->nodes += v->len * sizeof(struct json);
         for (uint32_t i = 0; i < v->len; i++)
-            measure(&v->items[i], nodes, texts);
+            measure(room, &v->items[i]);
         return;
     }
-    *nodes += v->len * sizeof(struct json_member);
-    const struct json_member *m = v->members;
-    for (uint32_t n = v->len; n; n--, m++) {
-        if (!is_constant(m->name.at))
-            n_texts += m->name.len;
-        measure(&m->value, nodes, &n_texts);
+    room->nodes += v->len * sizeof(struct json_member);
+    for (uint32_t i = 0; i < v->len; i++) {
+        json_measure_name(room, v->members[i].name);
+        measure(room, &v->members[i].value);
     }
-    *texts += n_texts;
 }
 
-static inline const char *copy_text(struct copier *c, const char *at, size_t n)
+void json_measure(struct json_room *room, const struct json *v)
+{
+    measure(room, v);
+}
+
+static inline const char *copy_text(struct json_copier *c, const char *at, size_t n)
 {
     char *to = c->text;
 
@@ -358,9 +343,9 @@ static inline const char *copy_text(struct copier *c, const char *at, size_t n)
     return to;
 }
 
-static void copy_nodes(struct copier *c, const struct json *v, struct json *out);
+static void copy_nodes(struct json_copier *c, const struct json *v, struct json *out);
 
-static inline void copy(struct copier *c, const struct json *v, struct json *out)
+static inline void copy(struct json_copier *c, const struct json *v, struct json *out)
 {
     *out = (struct json){.type = v->type, .place = v->place, .len = v->len, .i = v->i};
     if (has_text(v))
@@ -369,7 +354,7 @@ static inline void copy(struct copier *c, const struct json *v, struct json *out
         copy_nodes(c, v, out);
 }
 
-static void copy_nodes(struct copier *c, const struct json *v, struct json *out)
+static void copy_nodes(struct json_copier *c, const struct json *v, struct json *out)
 {
     if (v->type == JSON_ARRAY) {
         struct json *items = (struct json *)(void *)c->node;
@@ -384,24 +369,30 @@ static void copy_nodes(struct copier *c, const struct json *v, struct json *out)
     out->members = members;
     for (uint32_t i = 0; i < v->len; i++) {
         struct str name = v->members[i].name;
-        if (!is_constant(name.at))
+        if (!json_is_constant(name.at))
             name.at = copy_text(c, name.at, name.len);
         members[i].name = name;
         copy(c, &v->members[i].value, &members[i].value);
     }
 }
 
+struct json json_copy_to(struct json_copier *c, const struct json *v)
+{
+    struct json out;
+
+    copy(c, v, &out);
+    return out;
+}
+
 const struct json *json_copy(struct arena *a, const struct json *v)
 {
-    size_t nodes = sizeof(*v), texts = 0;
-    struct copier c;
+    struct json_room room = {.nodes = sizeof(*v)};
 
     if (!v)
         return NULL;
-    measure(v, &nodes, &texts);
-    struct json *out = arena_raw(a, nodes + texts, _Alignof(struct json_member));
-    c.node = (char *)(out + 1);
-    c.text = (char *)out + nodes;
+    measure(&room, v);
+    struct json *out = arena_raw(a, room.nodes + room.texts, _Alignof(struct json_member));
+    struct json_copier c = {.node = (char *)(out + 1), .text = (char *)out + room.nodes};
     copy(&c, v, out);
     return out;
 }

@@ -3,19 +3,17 @@
 
 #include "json/json_priv.h"
 
-#define INDENT 2 /* spaces a level, in the pretty form */
-#define STR_AROUND                                                                             \
-    12 /* of a string: quotes, a sign before and after it, eight past its end                  \
-        */
+#define INDENT 2     /* spaces a level, in the pretty form */
+#define STR_AROUND 4 /* of a string: quotes, a sign before and after it */
 
-static inline char *room(struct buf *out, size_t n)
+static inline char *space(struct buf *out, size_t n)
 {
     return likely(out->cap - out->len >= n) ? out->at + out->len : buf_room(out, n);
 }
 
 static inline void put(struct buf *out, char c)
 {
-    *room(out, 1) = c;
+    *space(out, 1) = c;
     out->len++;
 }
 
@@ -40,8 +38,8 @@ static void escape(struct buf *out, unsigned char c)
     out->len += 6;
 }
 
-/* From the first byte on that cannot be shown as it is. */
-static void write_rest(struct buf *out, const char *at, const char *end)
+/* A text with bytes that cannot be shown as they are. */
+static not_inline void write_escaped(struct buf *out, const char *at, const char *end)
 {
     while (at < end) {
         const char *plain = json_plain(at, end);
@@ -63,60 +61,53 @@ static void write_rest(struct buf *out, const char *at, const char *end)
     }
 }
 
-/* Copies the plain bytes at the front of [*at, end) to `to`, which has room for them all and
- * eight more; what follows the copy. */
-static inline char *copy_plain(char *to, const char **at, const char *end)
+/* Copies a text that is plain throughout, as most are; false where it is not. */
+static inline bool copy_plain(char *to, const char *at, size_t n)
 {
-    const char *from = *at;
-    uint64_t x, hit;
+    const size_t whole = sizeof(json_bytes);
 
-    for (; end - from >= 8; from += 8, to += 8) {
-        memcpy(&x, from, sizeof(x));
-        memcpy(to, &x, sizeof(x));
-        hit = json_not_plain(x);
-        if (hit) {
-            hit = (uint64_t)__builtin_ctzll(hit) >> 3;
-            *at = from + hit;
-            return to + hit;
+    if (n >= whole) {
+        for (size_t i = 0; i + whole <= n; i += whole) {
+            json_bytes x = json_bytes_at(at + i);
+            memcpy(to + i, &x, whole);
+            if (json_plain_of(x) < whole)
+                return false;
         }
+        json_bytes last = json_bytes_at(at + n - whole); /* some of them again */
+        memcpy(to + n - whole, &last, whole);
+        return json_plain_of(last) == whole;
     }
-    size_t left = (size_t)(end - from);
-    if (left && end - *at >= 8) { /* the last eight again, of which the first are plain */
-        memcpy(&x, end - 8, sizeof(x));
-        if (!json_not_plain(x)) {
-            memcpy(to + left - 8, &x, sizeof(x));
-            *at = end;
-            return to + left;
-        }
+    /* Shorter ones as two halves that may overlap. */
+    if (n >= 8) {
+        uint64_t first, last;
+        memcpy(&first, at, 8), memcpy(&last, at + n - 8, 8);
+        memcpy(to, &first, 8), memcpy(to + n - 8, &last, 8);
+        return json_plain_of((json_bytes)(json_halves){first, last}) == whole;
     }
-    if (left >= 4) { /* as two halves that may overlap */
+    if (n >= 4) {
         uint32_t first, last;
-        memcpy(&first, from, sizeof(first));
-        memcpy(&last, end - sizeof(last), sizeof(last));
-        if (!json_not_plain((uint64_t)first << 32 | last)) {
-            memcpy(to, &first, sizeof(first));
-            memcpy(to + left - sizeof(last), &last, sizeof(last));
-            *at = end;
-            return to + left;
-        }
+        memcpy(&first, at, 4), memcpy(&last, at + n - 4, 4);
+        memcpy(to, &first, 4), memcpy(to + n - 4, &last, 4);
+        return !json_not_plain((uint64_t)first << 32 | last);
     }
-    for (; from < end && json_byte_is_plain((unsigned char)*from); from++)
-        *to++ = *from;
-    *at = from;
-    return to;
+    for (size_t i = 0; i < n; i++) {
+        if (!json_byte_is_plain((unsigned char)at[i]))
+            return false;
+        to[i] = at[i];
+    }
+    return true;
 }
 
-/* `at` has room for the text, twelve bytes more, and is where it begins; what follows it. */
+/* `to` is where the buffer ends, with room for the text and STR_AROUND; what follows it. */
 static inline char *put_str(struct buf *out, char *to, struct str s)
 {
-    const char *at = s.at, *end = s.len ? s.at + s.len : s.at;
-
     *to++ = '"';
-    to = copy_plain(to, &at, end);
-    if (unlikely(at < end)) {
+    if (unlikely(!copy_plain(to, s.at, s.len))) {
         out->len = (size_t)(to - out->at);
-        write_rest(out, at, end);
-        to = room(out, STR_AROUND);
+        write_escaped(out, s.at, s.at + s.len);
+        to = space(out, STR_AROUND);
+    } else {
+        to += s.len;
     }
     *to++ = '"';
     return to;
@@ -124,7 +115,7 @@ static inline char *put_str(struct buf *out, char *to, struct str s)
 
 static inline void write_str(struct buf *out, struct str s)
 {
-    out->len = (size_t)(put_str(out, room(out, s.len + STR_AROUND), s) - out->at);
+    out->len = (size_t)(put_str(out, space(out, s.len + STR_AROUND), s) - out->at);
 }
 
 void json_write_str(struct buf *out, struct str s)
@@ -167,9 +158,10 @@ void json_write_f64(struct buf *out, double d)
 
 /* ---- values ---- */
 
-static void write_value(struct buf *out, const struct json *v);
+/* What a copy of it takes is added up on the way: that costs a few instructions a node. */
+static void write_value(struct buf *out, struct json_room *room, const struct json *v);
 
-static void write_scalar(struct buf *out, const struct json *v)
+static void write_scalar(struct buf *out, struct json_room *room, const struct json *v)
 {
     switch ((enum json_type)v->type) {
     case JSON_BOOL:
@@ -182,9 +174,11 @@ static void write_scalar(struct buf *out, const struct json *v)
         json_write_f64(out, v->d);
         return;
     case JSON_STRING:
+        room->texts += v->len;
         write_str(out, str_of(v->s, v->len));
         return;
     case JSON_RAW:
+        room->texts += v->len;
         buf_add(out, str_of(v->s, v->len));
         return;
     default:
@@ -192,56 +186,68 @@ static void write_scalar(struct buf *out, const struct json *v)
     }
 }
 
-static void write_array(struct buf *out, const struct json *v)
+static void write_array(struct buf *out, struct json_room *room, const struct json *v)
 {
     char sign = '[';
 
+    room->nodes += v->len * sizeof(*v->items);
     for (uint32_t i = 0; i < v->len; i++, sign = ',') {
         put(out, sign);
-        write_value(out, &v->items[i]);
+        write_value(out, room, &v->items[i]);
     }
     if (!v->len)
         put(out, sign);
     put(out, ']');
 }
 
-static void write_object(struct buf *out, const struct json *v)
+static void write_object(struct buf *out, struct json_room *room, const struct json *v)
 {
     char sign = '{';
 
+    room->nodes += v->len * sizeof(*v->members);
     for (uint32_t i = 0; i < v->len; i++, sign = ',') {
         const struct json_member *m = &v->members[i];
-        char *to = room(out, m->name.len + STR_AROUND);
+        json_measure_name(room, m->name);
+        char *to = space(out, m->name.len + STR_AROUND);
         *to++ = sign;
         to = put_str(out, to, m->name);
         *to++ = ':';
         out->len = (size_t)(to - out->at);
-        if (m->value.type == JSON_STRING)
-            write_str(out, str_of(m->value.s, m->value.len));
-        else
-            write_value(out, &m->value);
+        if (m->value.type != JSON_STRING) {
+            write_value(out, room, &m->value);
+            continue;
+        }
+        room->texts += m->value.len;
+        write_str(out, str_of(m->value.s, m->value.len));
     }
     if (!v->len)
         put(out, sign);
     put(out, '}');
 }
 
-static void write_value(struct buf *out, const struct json *v)
+static void write_value(struct buf *out, struct json_room *room, const struct json *v)
 {
     if (v->type == JSON_OBJECT)
-        write_object(out, v);
+        write_object(out, room, v);
     else if (v->type == JSON_ARRAY)
-        write_array(out, v);
+        write_array(out, room, v);
     else
-        write_scalar(out, v);
+        write_scalar(out, room, v);
+}
+
+void json_write_measured(struct buf *out, struct json_room *room, const struct json *v)
+{
+    if (v)
+        write_value(out, room, v);
+    else
+        buf_add(out, S("null"));
 }
 
 void json_write(struct buf *out, const struct json *v)
 {
-    if (v)
-        write_value(out, v);
-    else
-        buf_add(out, S("null"));
+    struct json_room room = {0};
+
+    json_write_measured(out, &room, v);
 }
 
 struct str json_text(struct arena *a, const struct json *v)
@@ -273,7 +279,7 @@ static void write_pretty(struct buf *out, const struct json *v, int indent, int 
         return;
     }
     if ((!is_object && v->type != JSON_ARRAY) || v->len == 0) {
-        write_value(out, v);
+        json_write(out, v);
         return;
     }
     buf_byte(out, is_object ? '{' : '[');
