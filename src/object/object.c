@@ -30,6 +30,8 @@ struct object {
 
 #define OBJECT_MAX_PATH UINT16_MAX
 #define OBJECT_MAX_UID UINT8_MAX
+/* What a tree that is read takes, about, of memory for each byte of its text. */
+#define TREE_OF_TEXT(n) ((n)*5 / 2)
 #define SCRATCH_MAX ((size_t)256 << 10) /* bytes kept for the next object's writing */
 
 struct str object_kind_name(const struct kind *kind, char out[OBJECT_KIND_NAME_MAX])
@@ -80,32 +82,6 @@ static bool is_head(struct str name)
     return str_eq(name, head[0]) || str_eq(name, head[1]);
 }
 
-static void write_name(struct buf *out, struct str name)
-{
-    json_write_str(out, name);
-    buf_byte(out, ':');
-}
-
-static void write_member(struct buf *out, const struct json_member *m)
-{
-    write_name(out, m->name);
-    json_write(out, &m->value);
-}
-
-static void write_metadata(struct buf *out, const struct json *metadata)
-{
-    bool is_first = true;
-
-    json_each_member (m, metadata) {
-        if (str_eq(m->name, S("resourceVersion")))
-            continue;
-        if (!is_first)
-            buf_byte(out, ',');
-        is_first = false;
-        write_member(out, m);
-    }
-}
-
 /* ---- bytes that may be at home ---- */
 
 /* The place for the revision in bytes that came from a home. */
@@ -142,82 +118,264 @@ static void warm(const struct object *o)
     ((struct object *)(uintptr_t)o)->is_used = true;
 }
 
-/* ---- the tree it was made from ---- */
+/* ---- making one ---- */
 
-/* With a place for the revision before the first member, which is not one of them yet. */
-static struct json with_place(struct arena *a, const struct json *metadata)
-{
-    struct json_obj out = obj_in(a);
-
-    obj_add(&out, S("resourceVersion"), json_of_null());
-    json_each_member (m, metadata)
-        if (!str_eq(m->name, S("resourceVersion")))
-            obj_add(&out, m->name, m->value);
-    struct json all = obj_done(&out);
-    all.members++;
-    all.len--;
-    return all;
-}
-
-/* Of a new object's text: where its spec stands, and whether it is that of the version before.
- */
-struct spec_text {
-    uint32_t at, len;
-    bool is_shared;
+/* An object under construction. */
+struct draft {
+    const struct json *tree;
+    struct buf out;
+    uint32_t revision_at;
+    /* The version before, whose text and nodes may be taken; NULL where nothing is known. */
+    const struct recent *was;
+    const char *was_bytes;
+    struct json_member meta[RECENT_META_MOST + 1]; /* without resourceVersion */
+    uint32_t meta_at[RECENT_META_MOST + 1], n_meta;
+    struct recent_text texts[RECENT_PARTS];
+    bool is_shared[RECENT_PARTS];
+    struct json_room rooms[RECENT_PARTS]; /* for copies of those that are not */
+    struct json_room rest;                /* for a copy of what is in no part */
 };
 
-static bool is_spec(struct str name)
+static bool is_metadata(struct str name)
 {
-    return str_eq(name, S("spec"));
+    return str_eq(name, S("metadata"));
 }
 
-/* What is copied for the version after `before`. */
-static const struct json *without_spec(struct arena *a, const struct json *tree)
+static bool is_managed(struct str name)
 {
-    struct json_obj out = obj_in(a);
-
-    json_each_member (m, tree)
-        if (!is_spec(m->name))
-            obj_add(&out, m->name, m->value);
-    return json_new(a, obj_done(&out));
+    return str_eq(name, S("managedFields"));
 }
 
-/* As reading the bytes would give it, without reading them. */
-static void remember(struct object *o, const struct json *tree, const struct object *before,
-                     const struct spec_text *spec)
+/* RECENT_META: it is none that stands beside the metadata. */
+static enum recent_name part_named(struct str name)
 {
-    if (o->n_bytes > RECENT_MAX_BYTES)
+    if (str_eq(name, S("spec")))
+        return RECENT_SPEC;
+    return str_eq(name, S("status")) ? RECENT_STATUS : RECENT_META;
+}
+
+static void write_name(struct draft *d, struct str name)
+{
+    json_write_str(&d->out, name);
+    buf_byte(&d->out, ':');
+}
+
+static bool is_same(const struct json *a, const struct json *b)
+{
+    return json_is_shared(a, b) || (a->type == JSON_INT && b->type == JSON_INT && a->i == b->i);
+}
+
+/* The index of a member of the metadata in that of the version before, if it is the same there.
+ * Mostly it is the next one. */
+static size_t find_same(const struct recent *was, size_t next, const struct json_member *m)
+{
+    for (size_t i = next; was && i < was->n_meta; i++)
+        if (str_eq(was->meta[i].name, m->name))
+            return is_same(&was->meta[i].value, &m->value) ? i : STR_NONE;
+    return STR_NONE;
+}
+
+/* Texts that stood together are taken together. The sign behind the last one may have been the
+ * end. */
+static void take(struct draft *d, struct recent_text *run)
+{
+    if (!run->len)
         return;
-    struct recent *r = recent_make(&o->recent, o->n_bytes - (spec->is_shared ? spec->len : 0));
-    struct arena *a = &r->arena;
-    const struct json *copy = json_copy(a, spec->is_shared ? without_spec(a, tree) : tree);
-    struct json_obj out = obj_in(a);
+    buf_add(&d->out, str_of(d->was_bytes + run->at, run->len));
+    d->out.at[d->out.len - 1] = ',';
+    run->len = 0;
+}
 
-    for (size_t i = 0; i < countof(head); i++)
-        if (json_get(copy, head[i]))
-            obj_add(&out, head[i], *json_get(copy, head[i]));
-    size_t at = out.members.len;
-    obj_add(&out, S("metadata"), with_place(a, json_getz(copy, "metadata")));
-    if (spec->is_shared)
-        recent_share_spec(r, before->recent);
-    const struct json_member *mine = copy->members;
-    json_each_member (m, tree) {
-        if (spec->is_shared && is_spec(m->name)) {
-            obj_add(&out, S("spec"), r->spec);
+/* Behind each member stands a comma; behind the last one it becomes the end. */
+static void write_metadata(struct draft *d, const struct json *metadata)
+{
+    struct json_room room = {0}; /* it is measured where it is copied */
+    struct recent_text run = {0};
+    size_t next = 0;
+    bool is_shared = d->was && d->was->parts[RECENT_META];
+
+    json_each_member (m, metadata) {
+        if (str_eq(m->name, S("resourceVersion")))
+            continue;
+        size_t at = MIN(d->n_meta, RECENT_META_MOST), same = find_same(d->was, next, m);
+        d->n_meta++;
+        d->meta_at[at] = (uint32_t)d->out.len + run.len;
+        if (same == STR_NONE) {
+            take(d, &run);
+            write_name(d, m->name);
+            json_write_measured(&d->out, &room, &m->value);
+            buf_byte(&d->out, ',');
+            d->meta[at] = *m;
+            is_shared &= is_managed(m->name);
             continue;
         }
-        if (!is_head(mine->name) && !str_eq(mine->name, S("metadata")))
-            obj_add(&out, mine->name, mine->value);
-        mine++;
+        const uint32_t *from = &d->was->meta_at[same];
+        if (run.len && run.at + run.len != from[0])
+            take(d, &run);
+        if (!run.len)
+            run.at = from[0];
+        run.len += from[1] - from[0];
+        d->meta[at] = d->was->meta[same];
+        next = same + 1;
     }
-    r->metadata = &out.members.at[at].value;
-    r->tree = json_new(a, obj_done(&out));
-    if (!spec->is_shared && spec->len) {
-        r->spec = *json_getz(r->tree, "spec");
-        r->spec_home = r;
+    take(d, &run);
+    d->meta_at[MIN(d->n_meta, RECENT_META_MOST)] = (uint32_t)d->out.len;
+    d->out.len -= d->n_meta > 0;
+    buf_byte(&d->out, '}');
+    d->is_shared[RECENT_META] = is_shared;
+}
+
+/* The text of a part that the version before has, too, is taken from there. */
+static void write_part(struct draft *d, enum recent_name name, const struct json *v)
+{
+    const struct recent_part *part = d->was ? d->was->parts[name] : NULL;
+    struct recent_text *text = &d->texts[name];
+
+    text->at = (uint32_t)d->out.len;
+    d->is_shared[name] = part && json_is_shared(&part->value, v);
+    if (d->is_shared[name])
+        buf_add(&d->out,
+                str_of(d->was_bytes + d->was->texts[name].at, d->was->texts[name].len));
+    else
+        json_write_measured(&d->out, &d->rooms[name], v);
+    text->len = (uint32_t)d->out.len - text->at;
+}
+
+/* apiVersion and kind, then metadata, then the rest: so the first `"metadata":{` of the text is
+ * the object's own, whatever its spec holds. */
+static void write_draft(struct draft *d)
+{
+    buf_byte(&d->out, '{');
+    for (size_t i = 0; i < countof(head); i++) {
+        const struct json *v = json_get(d->tree, head[i]);
+        if (!v)
+            continue;
+        write_name(d, head[i]);
+        json_write_measured(&d->out, &d->rest, v);
+        buf_byte(&d->out, ',');
     }
-    r->spec_at = spec->at;
-    r->spec_len = spec->len;
+    buf_add(&d->out, S("\"metadata\":{"));
+    d->revision_at = (uint32_t)d->out.len;
+    write_metadata(d, json_getz(d->tree, "metadata"));
+    json_each_member (m, d->tree) {
+        if (is_head(m->name) || is_metadata(m->name))
+            continue;
+        buf_byte(&d->out, ',');
+        write_name(d, m->name);
+        enum recent_name name = part_named(m->name);
+        if (name) {
+            write_part(d, name, &m->value);
+            continue;
+        }
+        d->rest.texts += m->name.len;
+        json_write_measured(&d->out, &d->rest, &m->value);
+    }
+    buf_byte(&d->out, '}');
+}
+
+/* ---- its tree, as reading the bytes would give it ---- */
+
+static const struct json *add_part(struct recent *r, enum recent_name name,
+                                   const struct json_room *room, const struct json *v)
+{
+    struct recent_part *part = recent_part_add(r, name, room->nodes + room->texts);
+    struct json_copier c = {.node = part->memory, .text = part->memory + room->nodes};
+
+    part->value = json_copy_to(&c, v);
+    return &part->value;
+}
+
+static struct json keep_part(struct recent *r, enum recent_name name, const struct draft *d,
+                             const struct json *v)
+{
+    if (!d->is_shared[name])
+        return *add_part(r, name, &d->rooms[name], v);
+    recent_part_share(r, name, d->was);
+    return r->parts[name]->value;
+}
+
+/* What is owned changes more often than what owns it. */
+static void keep_meta(struct recent *r, const struct draft *d, struct json_copier *c,
+                      struct json_member *out)
+{
+    struct json_member still[RECENT_META_MOST];
+    struct json v = {.type = JSON_OBJECT, .members = still};
+    struct json_room room = {0};
+
+    r->meta = out;
+    r->n_meta = d->n_meta;
+    memcpy(r->meta_at, d->meta_at, (d->n_meta + 1) * sizeof(*r->meta_at));
+    if (d->is_shared[RECENT_META]) {
+        recent_part_share(r, RECENT_META, d->was);
+    } else {
+        for (size_t i = 0; i < d->n_meta; i++)
+            if (!is_managed(d->meta[i].name))
+                still[v.len++] = d->meta[i];
+        json_measure(&room, &v);
+        v = *add_part(r, RECENT_META, &room, &v);
+    }
+    const struct json_member *next = v.members;
+    for (size_t i = 0; i < d->n_meta; i++) {
+        if (is_managed(d->meta[i].name))
+            out[i] =
+                (struct json_member){S("managedFields"), json_copy_to(c, &d->meta[i].value)};
+        else
+            out[i] = d->is_shared[RECENT_META] ? d->meta[i] : *next++;
+    }
+}
+
+static struct json_member keep_member(struct recent *r, const struct draft *d,
+                                      struct json_copier *c, const struct json_member *m)
+{
+    enum recent_name name = part_named(m->name);
+
+    if (name)
+        return (struct json_member){name == RECENT_SPEC ? S("spec") : S("status"),
+                                    keep_part(r, name, d, &m->value)};
+    struct json text = json_of_str(m->name);
+    text = json_copy_to(c, &text);
+    return (struct json_member){json_str(&text), json_copy_to(c, &m->value)};
+}
+
+/* A place for the revision stands before the first member of the metadata, which is not one of
+ * them yet. */
+static void remember(struct object *o, struct draft *d)
+{
+    struct json_room *room = &d->rest;
+    size_t n = 0;
+
+    if (o->n_bytes > RECENT_MAX_BYTES || d->n_meta > RECENT_META_MOST)
+        return;
+    for (size_t i = 0; i < d->n_meta; i++)
+        if (is_managed(d->meta[i].name))
+            json_measure(room, &d->meta[i].value);
+    room->nodes +=
+        sizeof(struct json) + (d->tree->len + d->n_meta + 1) * sizeof(struct json_member);
+    struct recent *r = recent_make(&o->recent, room->nodes + room->texts);
+    struct json *tree =
+        arena_raw(&r->arena, room->nodes + room->texts, _Alignof(struct json_member));
+    struct json_member *top = (struct json_member *)(void *)(tree + 1);
+    struct json_member *meta = top + d->tree->len + 1;
+    struct json_copier c = {.node = (char *)(meta + d->n_meta),
+                            .text = (char *)tree + room->nodes};
+    for (size_t i = 0; i < countof(head); i++) {
+        const struct json *v = json_get(d->tree, head[i]);
+        if (v)
+            top[n++] = (struct json_member){head[i], json_copy_to(&c, v)};
+    }
+    r->metadata = &top[n].value;
+    top[n++] = (struct json_member){
+        S("metadata"), {.type = JSON_OBJECT, .len = d->n_meta, .members = meta}
+    };
+    meta[-1] = (struct json_member){S("resourceVersion"), json_of_null()};
+    keep_meta(r, d, &c, meta);
+    json_each_member (m, d->tree) {
+        if (!is_head(m->name) && !is_metadata(m->name))
+            top[n++] = keep_member(r, d, &c, m);
+    }
+    *tree = (struct json){.type = JSON_OBJECT, .len = (uint32_t)n, .members = top};
+    r->tree = tree;
+    memcpy(r->texts, d->texts, sizeof(r->texts));
     recent_touch(r);
 }
 
@@ -232,57 +390,6 @@ static void put_revision(struct recent *r, uint64_t revision)
     r->metadata = NULL;
 }
 
-/* ---- making one ---- */
-
-/* The text of a spec that the version before has, too, is taken from there. */
-static struct spec_text write_spec(struct buf *out, const struct json *spec,
-                                   const struct object *before)
-{
-    const struct recent *r = before && before->bytes ? before->recent : NULL;
-    struct spec_text text = {.at = (uint32_t)out->len};
-
-    text.is_shared = r && r->spec_home && json_is_shared(&r->spec, spec);
-    if (text.is_shared)
-        buf_add(out, str_of(before->bytes + r->spec_at, r->spec_len));
-    else
-        json_write(out, spec);
-    text.len = (uint32_t)out->len - text.at;
-    return text;
-}
-
-/* apiVersion and kind, then metadata, then the rest: so the first `"metadata":{` of the text is
- * the object's own, whatever its spec holds. The place of the revision is told. */
-static struct spec_text write_rest(struct buf *out, const struct json *tree,
-                                   const struct object *before, uint32_t *revision_at)
-{
-    struct spec_text spec = {0};
-
-    buf_byte(out, '{');
-    for (size_t i = 0; i < countof(head); i++) {
-        const struct json *v = json_get(tree, head[i]);
-        if (!v)
-            continue;
-        write_member(out, &(struct json_member){head[i], *v});
-        buf_byte(out, ',');
-    }
-    buf_add(out, S("\"metadata\":{"));
-    *revision_at = (uint32_t)out->len;
-    write_metadata(out, json_getz(tree, "metadata"));
-    buf_byte(out, '}');
-    json_each_member (m, tree) {
-        if (is_head(m->name) || str_eq(m->name, S("metadata")))
-            continue;
-        buf_byte(out, ',');
-        write_name(out, m->name);
-        if (is_spec(m->name))
-            spec = write_spec(out, &m->value, before);
-        else
-            json_write(out, &m->value);
-    }
-    buf_byte(out, '}');
-    return spec;
-}
-
 struct object *object_after(const struct object *before, const struct kind *kind,
                             const struct json *tree, bool is_read_soon)
 {
@@ -292,22 +399,27 @@ struct object *object_after(const struct object *before, const struct kind *kind
                                     json_str(json_getz(metadata, "uid")));
     /* Written in one place and copied to its size: texts that grow leave holes in the heap. */
     static struct buf scratch;
-    struct buf out = scratch;
+    struct draft d = {.tree = tree, .out = scratch};
 
-    out.len = 0;
+    d.out.len = 0;
+    if (before && before->bytes && before->recent) {
+        d.was = before->recent;
+        d.was_bytes = before->bytes;
+    }
     assert(json_len(metadata) > 0);
-    struct spec_text spec = write_rest(&out, tree, before, &o->revision_at);
-    assert(out.len <= UINT32_MAX);
-    o->bytes = mem_alloc(out.len);
-    memcpy(o->bytes, out.at, out.len);
-    o->n_bytes = (uint32_t)out.len;
-    scratch = out;
+    write_draft(&d);
+    assert(d.out.len <= UINT32_MAX);
+    o->bytes = mem_alloc(d.out.len);
+    memcpy(o->bytes, d.out.at, d.out.len);
+    o->n_bytes = (uint32_t)d.out.len;
+    o->revision_at = d.revision_at;
+    scratch = d.out;
     if (scratch.cap > SCRATCH_MAX) {
         buf_fini(&scratch);
         scratch = (struct buf){0};
     }
     if (is_read_soon)
-        remember(o, tree, before, &spec);
+        remember(o, &d);
     return o;
 }
 
@@ -464,7 +576,7 @@ static struct recent *recent_of(const struct object *o)
         warm(o);
         if (o->n_bytes > RECENT_MAX_BYTES)
             return NULL;
-        struct recent *r = recent_make(&mine->recent, o->n_bytes);
+        struct recent *r = recent_make(&mine->recent, TREE_OF_TEXT(o->n_bytes));
         r->tree = parse(o, &r->arena);
     }
     recent_touch(o->recent);

@@ -2,8 +2,6 @@
 #include "object/recent_priv.h"
 #include "object/slab.h"
 
-/* What a tree takes, about, of memory for each byte of its text. */
-#define TREE_OF_TEXT(n) ((n)*5 / 2)
 #define STEP ((size_t)4000) /* by which it grows: a view takes as much */
 
 /* Per process: only the loop's thread makes and reads objects. */
@@ -16,12 +14,20 @@ static void count(struct recent *r, size_t now)
     r->counted = now;
 }
 
+static void unref_part(struct recent_part *part)
+{
+    if (part && --part->refs == 0)
+        free(part);
+}
+
 static void unref(void *what)
 {
     struct recent *r = what;
 
     if (--r->refs)
         return;
+    for (size_t i = 0; i < RECENT_PARTS; i++)
+        unref_part(r->parts[i]);
     arena_fini(&r->arena);
     slab_free(r, sizeof(*r));
 }
@@ -49,23 +55,14 @@ static void make_room(const struct recent *newest)
     }
 }
 
-struct recent *recent_make(struct recent **owner, size_t text)
+struct recent *recent_make(struct recent **owner, size_t size)
 {
     struct recent *r = slab_alloc(sizeof(*r));
 
-    *r = (struct recent){
-        .owner = owner, .refs = 1, .arena = arena_sized(MAX(TREE_OF_TEXT(text), STEP))};
+    *r = (struct recent){.owner = owner, .refs = 1, .arena = arena_sized(MAX(size, STEP))};
     list_add(&all, &r->link);
     *owner = r;
     return r;
-}
-
-/* The home of its spec may be nobody's any more, and then is in no other count. */
-static size_t weight(const struct recent *r)
-{
-    bool is_guest = r->spec_home && r->spec_home != r;
-
-    return r->arena.total + (is_guest ? r->spec_home->arena.total : 0);
 }
 
 void recent_touch(struct recent *r)
@@ -74,7 +71,8 @@ void recent_touch(struct recent *r)
         list_del(&r->link);
         list_add(&all, &r->link);
     }
-    size_t now = weight(r);
+    /* A part that several have is in the count of each. */
+    size_t now = sizeof(*r) + r->arena.total + r->parts_size;
 
     r->arena.next_size = STEP;
     if (now != r->counted) {
@@ -95,10 +93,23 @@ void recent_hold(struct recent *r, struct arena *a)
     arena_hold(a, unref, r);
 }
 
-/* A home owns its spec itself, so that it holds no other: no chain of versions grows. */
-void recent_share_spec(struct recent *r, const struct recent *from)
+static void put_part(struct recent *r, enum recent_name name, struct recent_part *part)
 {
-    r->spec = from->spec;
-    r->spec_home = from->spec_home;
-    recent_hold(r->spec_home, &r->arena);
+    r->parts[name] = part;
+    r->parts_size += part->size;
+}
+
+struct recent_part *recent_part_add(struct recent *r, enum recent_name name, size_t size)
+{
+    struct recent_part *part = mem_alloc(sizeof(*part) + size);
+
+    *part = (struct recent_part){.refs = 1, .size = sizeof(*part) + size};
+    put_part(r, name, part);
+    return part;
+}
+
+void recent_part_share(struct recent *r, enum recent_name name, const struct recent *from)
+{
+    from->parts[name]->refs++;
+    put_part(r, name, from->parts[name]);
 }

@@ -11,9 +11,31 @@
 
 struct object;
 
-#define RECENT_MAX_TOTAL ((size_t)64 << 20) /* bytes */
+#define RECENT_MAX_TOTAL ((size_t)56 << 20) /* bytes */
 /* Of an object's text: larger ones are not kept. */
 #define RECENT_MAX_BYTES ((uint32_t)64 << 10)
+
+/* Parts of a tree that most writes leave alone, each in memory of its own, which all versions
+ * hold that have it. It holds no other: no chain of versions grows. */
+enum recent_name {
+    RECENT_META, /* the metadata without resourceVersion and managedFields */
+    RECENT_SPEC,
+    RECENT_STATUS,
+    RECENT_PARTS,
+};
+
+struct recent_part {
+    uint32_t refs;
+    size_t size; /* bytes it takes */
+    struct json value;
+    _Alignas(struct json_member) char memory[];
+};
+
+struct recent_text {
+    uint32_t at, len;
+};
+
+#define RECENT_META_MOST 16u /* members of a metadata; one with more is not kept */
 
 struct recent {
     struct list link;      /* in the order of use */
@@ -24,15 +46,20 @@ struct recent {
     const struct json *tree; /* NULL: nobody asked */
     struct json *metadata;   /* of a tree that has no revision yet: there is room for it */
     const void *view;        /* NULL: nobody asked */
-    /* The spec, which most writes leave alone: the next version takes over nodes and text. Of a
-     * tree that was read from bytes nothing is known of it: it has no home. */
-    struct json spec;
-    struct recent *spec_home; /* whose arena its nodes are in: this one, or one that it holds */
-    uint32_t spec_at, spec_len; /* of its text in the object's bytes at rest */
+    /* What the next version takes over where its writer left it alone: nodes, and text in the
+     * object's bytes at rest. Of a tree that was read from bytes nothing is known. */
+    struct recent_part *parts[RECENT_PARTS];
+    size_t parts_size; /* of them all */
+    struct recent_text texts[RECENT_PARTS];
+    const struct json_member *meta; /* of the metadata, without resourceVersion */
+    uint32_t n_meta;
+    uint32_t meta_at[RECENT_META_MOST + 1]; /* where each one's text begins, and one past the
+                                               sign behind the last one */
 };
 
-/* An empty entry, put into *owner, which is NULL. `text` is how many bytes the object has. */
-struct recent *recent_make(struct recent **owner, size_t text);
+/* An empty entry, put into *owner, which is NULL. It is going to take `size` bytes and what a
+ * view takes. */
+struct recent *recent_make(struct recent **owner, size_t size);
 /* It was used, and may have grown. */
 void recent_touch(struct recent *r);
 /* Few will read it: the first to go where there are too many. */
@@ -40,5 +67,7 @@ void recent_age(struct recent *r);
 /* The object changes, or goes. */
 void recent_drop(struct recent **owner);
 void recent_hold(struct recent *r, struct arena *a);
-/* Its spec is that of `from`, which is held for as long. */
-void recent_share_spec(struct recent *r, const struct recent *from);
+/* A part with that many bytes of memory, which is its; its value is the caller's to fill in. */
+struct recent_part *recent_part_add(struct recent *r, enum recent_name name, size_t size);
+/* It is the one of `from`. */
+void recent_part_share(struct recent *r, enum recent_name name, const struct recent *from);

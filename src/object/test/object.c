@@ -116,6 +116,83 @@ TEST(object_after)
     arena_fini(&a);
 }
 
+/* The members of an object in another order, some of them left out, some new. */
+static struct json shuffled(struct arena *a, const struct json *v, uint32_t *chance)
+{
+    static const struct str names[] = {S_INIT("labels"),        S_INIT("annotations"),
+                                       S_INIT("managedFields"), S_INIT("generation"),
+                                       S_INIT("finalizers"),    S_INIT("spec"),
+                                       S_INIT("status"),        S_INIT("data")};
+    struct json_obj out = obj_in(a);
+    size_t turn = 0;
+
+    *chance = *chance * 1664525 + 1013904223;
+    if (*chance >> 28 == 0 && json_len(v)) /* seldom */
+        turn = (*chance >> 20) % v->len;
+    for (uint32_t i = 0; i < json_len(v); i++)
+        obj_add(&out, v->members[(i + turn) % v->len].name,
+                v->members[(i + turn) % v->len].value);
+    for (uint32_t bits = *chance >> 8 & 0xff, i = 0; i < countof(names); i++) {
+        struct json_obj x = obj_in(a);
+        obj_add(&x, str_printf(a, "k\"%u", i), json_of_str(str_printf(a, "v%u", *chance)));
+        if ((bits >> i & 1) && (*chance >> i & 2))
+            obj_set(&out, names[i], i == 3 ? json_of_i64(*chance >> 30) : obj_done(&x));
+        else if (bits >> i & 1 && *chance >> 29 == 1)
+            obj_del(&out, names[i]);
+    }
+    return obj_done(&out);
+}
+
+/* Whatever a version takes over from the one before, it is what it would be without it. */
+TEST(object_after_any_change)
+{
+    struct arena first = {0};
+    struct object *o =
+        remembered(&first, NULL, "{\"kind\":\"Pod\",\"metadata\":{\"uid\":\"u\"}}");
+    uint32_t chance = 1;
+
+    object_set_revision(o, 1);
+    for (uint64_t n = 2; n < 2000; n++) {
+        scoped(arena_fini) struct arena a = {0};
+        const struct json *was = object_tree(o, &a);
+        struct json next = shuffled(&a, was, &chance);
+        struct json meta = shuffled(&a, json_getz(&next, "metadata"), &chance);
+        const struct json *tree = json_with(&a, &next, meta, "metadata", NULL);
+        struct object *alone = object_new(&pod_kind, tree);
+        struct object *after = object_after(n % 3 ? o : NULL, &pod_kind, tree, n % 7 != 0);
+        object_unref(o);
+        object_set_revision(after, n);
+        object_set_revision(alone, n);
+        check_same(object_rest(after), object_rest(alone));
+        check_same(json_text(&a, object_tree(after, &a)), object_bytes(alone, &a));
+        object_unref(alone);
+        o = after;
+    }
+    object_unref(o);
+    arena_fini(&first);
+}
+
+TEST(object_after_many_members)
+{
+    scoped(arena_fini) struct arena a = {0};
+    struct json_obj meta = obj_in(&a);
+    struct object *o = NULL;
+
+    obj_add(&meta, S("name"), json_of_z("a"));
+    for (int n = 0; n < 40; n++) {
+        obj_add(&meta, str_printf(&a, "m%d", n), json_of_i64(n));
+        struct json_obj copy = meta;
+        struct json_member member = {S("metadata"), obj_done(&copy)};
+        struct json tree = {.type = JSON_OBJECT, .len = 1, .members = &member};
+        struct object *next = object_after(o, &pod_kind, &tree, true);
+        object_set_revision(next, 1);
+        object_unref(o);
+        o = next;
+        check_same(json_text(&a, object_tree(o, &a)), object_bytes(o, &a));
+    }
+    object_unref(o);
+}
+
 TEST(object_key)
 {
     scoped(arena_fini) struct arena a = {0};
