@@ -331,8 +331,8 @@ static bool has_room(struct choosing *c, const struct sched_node *n)
 static bool fits(struct choosing *c, const struct sched_node *n)
 {
     const struct pod_spec *spec = c->pod->spec;
-    struct str name = str_from(n->name), why;
     const struct taint *taint;
+    struct str why;
 
     if (n->is_unschedulable && fit_cordoned(true, &spec->tolerations)) {
         reason(c, "NodeUnschedulable", S("node(s) were unschedulable"));
@@ -343,10 +343,10 @@ static bool fits(struct choosing *c, const struct sched_node *n)
         reason(c, "TaintToleration",
                str_printf(c->arena, "node(s) had untolerated taint {%.*s: %.*s}",
                           STR_ARG(taint->key), STR_ARG(taint->value)));
-    } else if (c->has_wishes && !fit_selected(spec, name, &n->labels)) {
+    } else if (c->has_wishes && !fit_selected(spec, str_from(n->name), &n->labels)) {
         reason(c, "NodeAffinity", S("node(s) didn't match Pod's node affinity/selector"));
     } else if (has_room(c, n)) {
-        if (!c->allow || c->allow(c->ctx, name, &why))
+        if (!c->allow || c->allow(c->ctx, str_from(n->name), &why))
             return true;
         reason(c, "Claims", str_copy(c->arena, why));
     }
