@@ -498,30 +498,38 @@ static int release_orphan(struct step *s, struct err *err)
 
 /* ---- wiring ---- */
 
-static struct str owning_job(const struct json *owner, const char *field)
+/* The Job that a controller reference names; no uid: none. */
+struct job_ref {
+    struct str name, uid;
+};
+
+static struct job_ref job_ref_of(const struct json *owner)
 {
-    return str_eqz(json_str(json_getz(owner, "kind")), "Job")
-               ? json_str(json_get(owner, str_from(field)))
-               : (struct str){0};
+    if (!str_eqz(json_str(json_getz(owner, "kind")), "Job"))
+        return (struct job_ref){{0}};
+    return (struct job_ref){json_str(json_getz(owner, "name")),
+                            json_str(json_getz(owner, "uid"))};
 }
 
 /* Pods that hold our finalizer, by the Job that controls them. */
 static void tracked_keys(struct object *o, const struct json *tree, struct cache_keys *out)
 {
-    struct str uid = owning_job(job_controller_of(tree), "uid");
+    struct str uid = {0};
 
     (void)o;
-    if (uid.len && job_pod_is_held(tree))
+    if (job_pod_is_held(tree))
+        uid = job_ref_of(job_controller_of(tree)).uid;
+    if (uid.len)
         vec_push(&out->keys, uid);
 }
 
-/* The Job that a controller reference of the pod means, and that is there; else NULL. */
-static struct object *job_of(struct jobs *js, struct object *pod, const struct json *owner)
+/* The Job that a pod's reference means, and that is there; else NULL. */
+static struct object *job_of(struct jobs *js, struct object *pod, struct job_ref ref)
 {
     struct object *job =
-        cache_get(js->job_cache, object_key(pod).ns, owning_job(owner, "name"));
+        ref.uid.len ? cache_get(js->job_cache, object_key(pod).ns, ref.name) : NULL;
 
-    return job && str_eq(object_uid(job), owning_job(owner, "uid")) ? job : NULL;
+    return job && str_eq(object_uid(job), ref.uid) ? job : NULL;
 }
 
 /* Does more hang on the change than a count of the status: an end, a deletion, an owner? */
@@ -565,15 +573,16 @@ static void could_adopt(void *ctx, struct object *job)
 
 /* The Job that controlled it before, where its reference was another. */
 static struct object *job_before(struct jobs *js, struct cache_event *e,
-                                 const struct json *owner)
+                                 const struct json *owner, struct job_ref ref)
 {
     const struct json *before = e->old && e->now ? job_controller_of(cache_event_old(e)) : NULL;
-    struct str uid = owning_job(before, "uid");
 
-    if (!uid.len || (str_eq(uid, owning_job(owner, "uid")) &&
-                     str_eq(owning_job(before, "name"), owning_job(owner, "name"))))
+    if (!before || json_is_shared(before, owner))
         return NULL;
-    return job_of(js, e->now, before);
+    struct job_ref was = job_ref_of(before);
+    if (!was.uid.len || (str_eq(was.uid, ref.uid) && str_eq(was.name, ref.name)))
+        return NULL;
+    return job_of(js, e->now, was);
 }
 
 static void pod_changed(void *ctx, struct cache_event *e)
@@ -581,15 +590,15 @@ static void pod_changed(void *ctx, struct cache_event *e)
     struct jobs *js = ctx;
     struct object *pod = e->now ? e->now : e->old;
     const struct json *owner = job_controller_of(cache_event_any(e));
-    struct object *job = owning_job(owner, "uid").len ? job_of(js, pod, owner) : NULL;
-    struct object *was = job_before(js, e, owner);
+    struct job_ref ref = job_ref_of(owner);
+    struct object *job = job_of(js, pod, ref), *was = job_before(js, e, owner, ref);
 
     job_metrics_pod(js->metrics, e);
     if (was && was != job)
         queue_job(js, was, pod, e);
     if (job)
         queue_job(js, job, pod, e);
-    else if (e->now && (!owner || owning_job(owner, "uid").len))
+    else if (e->now && (!owner || ref.uid.len))
         controller_queue_object(js->orphans, pod);
     if (e->now && !owner)
         job_claim_each_job(js->by_selector, object_key(pod).ns, cache_event_now(e), could_adopt,
