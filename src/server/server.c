@@ -124,12 +124,8 @@ static void tapped(void *ctx, const struct store_event *e)
 {
     static const char *const verbs[] = {"ADDED", "MODIFIED", "DELETED"};
     struct server *s = ctx;
-    scoped(arena_fini) struct arena a = {0};
-    char name[OBJECT_KIND_NAME_MAX];
 
-    s->tap(s->tap_ctx, verbs[e->verb], e->revision,
-           object_kind_name(object_key(e->now).kind, name), object_path(e->now),
-           object_bytes(e->now, &a));
+    s->tap(s->tap_ctx, verbs[e->verb], e->revision, e->now);
 }
 
 void server_tap(struct server *s, server_tap_fn *tap, void *ctx)

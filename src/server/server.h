@@ -21,6 +21,7 @@
 #include "base/base.h"
 
 struct client;
+struct object;
 struct http_request;
 struct io;
 struct json;
@@ -104,8 +105,8 @@ int server_fsck(const char *dir, void (*problem)(void *ctx, struct str sentence)
 struct client *server_client(struct server *s, const struct server_user *user);
 /* Sees every event of every kind in order, as it becomes visible (for a simulation's hash):
  * verb is ADDED, MODIFIED or DELETED. */
-typedef void server_tap_fn(void *ctx, const char *verb, uint64_t revision, struct str kind,
-                           struct str path, struct str bytes);
+typedef void server_tap_fn(void *ctx, const char *verb, uint64_t revision,
+                           const struct object *o);
 void server_tap(struct server *s, server_tap_fn *tap, void *ctx);
 
 /* ---- by bytes ---- */

@@ -1,6 +1,6 @@
 /* digest.c - the thread that hashes
  *
- *     digest_add() → filling ──full──▶ handed → thread: hash
+ *     digest_written() → filling ──full──▶ handed → thread: hash
  *
  * One batch is handed over at a time; whoever has filled the next waits for it. The thread
  * begins with the first batch: a short stream needs none. This file has the room's only lock.
@@ -108,9 +108,13 @@ void digest_free(struct digest *d)
     free(d);
 }
 
-void digest_add(struct digest *d, const void *at, size_t len)
+struct buf *digest_buf(struct digest *d)
 {
-    buf_add(&d->filling, str_of(at, len));
+    return &d->filling;
+}
+
+void digest_written(struct digest *d)
+{
     if (d->filling.len >= DIGEST_BATCH)
         hand_over(d);
 }

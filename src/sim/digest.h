@@ -1,7 +1,7 @@
 /* digest.h - SHA-256 over a long stream, made by a thread beside it
  *
- * What is added is copied and hashed later, in the order in which it came: the sum depends on
- * the bytes alone.
+ * What is written is hashed later, in the order in which it came: the sum depends on the bytes
+ * alone.
  */
 #pragma once
 
@@ -11,6 +11,9 @@ struct digest;
 
 struct digest *digest_new(void);
 void digest_free(struct digest *d); /* accepts NULL */
-void digest_add(struct digest *d, const void *at, size_t len);
+/* What is not handed to the thread yet, for more to be written behind it; then
+ * digest_written(). */
+struct buf *digest_buf(struct digest *d);
+void digest_written(struct digest *d);
 /* Of all that was added so far, in hexadecimal; more may follow. */
 struct str digest_text(struct digest *d, struct arena *a);

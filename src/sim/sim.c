@@ -31,25 +31,41 @@ struct sim {
 
 /* ---- the digest ---- */
 
-static void add_text(struct sim *s, struct str text)
+static void add_number(struct buf *b, uint64_t n)
 {
-    uint64_t len = text.len; /* so that texts cannot run into each other */
-
-    digest_add(s->digest, &len, sizeof(len));
-    digest_add(s->digest, text.at, text.len);
+    buf_add(b, str_of((const char *)&n, sizeof(n)));
 }
 
-static void tap(void *ctx, const char *verb, uint64_t revision, struct str kind,
-                struct str path, struct str bytes)
+static void add_text(struct buf *b, struct str text)
+{
+    add_number(b, text.len); /* so that texts cannot run into each other */
+    buf_add(b, text);
+}
+
+static void add_object(struct buf *b, const struct object *o)
+{
+    size_t at = b->len;
+    uint64_t len;
+
+    add_number(b, 0); /* told afterwards */
+    object_write(o, b);
+    len = b->len - at - sizeof(len);
+    memcpy(b->at + at, &len, sizeof(len));
+}
+
+static void tap(void *ctx, const char *verb, uint64_t revision, const struct object *o)
 {
     struct sim *s = ctx;
+    struct buf *b = digest_buf(s->digest);
+    char kind[OBJECT_KIND_NAME_MAX];
 
     s->n_events++;
-    add_text(s, kind);
-    add_text(s, path);
-    digest_add(s->digest, &revision, sizeof(revision));
-    add_text(s, str_from(verb));
-    add_text(s, bytes);
+    add_text(b, object_kind_name(object_key(o).kind, kind));
+    add_text(b, object_path(o));
+    add_number(b, revision);
+    add_text(b, str_from(verb));
+    add_object(b, o);
+    digest_written(s->digest);
 }
 
 struct str sim_digest(const struct sim *s, struct arena *a)

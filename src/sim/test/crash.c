@@ -9,6 +9,7 @@
 #include "controllers/controllers.h"
 #include "io/io.h"
 #include "node/hollow.h"
+#include "object/object.h"
 #include "server/server.h"
 
 #include "api/find.h"
@@ -223,19 +224,18 @@ static void see_pod(struct world *w, const struct json *pod, bool is_there)
         p->has_finalizer |= str_eqz(json_str(json_at(finalizers, i)), FINALIZER);
 }
 
-static void tap(void *ctx, const char *verb, uint64_t revision, struct str kind,
-                struct str path, struct str bytes)
+static void tap(void *ctx, const char *verb, uint64_t revision, const struct object *o)
 {
     struct world *w = ctx;
+    const struct kind *kind = object_key(o).kind;
     const struct json *v;
     bool is_there = strcmp(verb, "DELETED") != 0;
 
-    bytes = str_copy(&w->arena, bytes);
-    (void)revision, (void)path;
-    if (str_eqz(kind, "v1/Pod")) {
-        see_pod(w, json_parse(&w->arena, bytes, NULL, NULL), is_there);
-    } else if (str_eqz(kind, "batch/v1/Job")) {
-        v = json_parse(&w->arena, bytes, NULL, NULL);
+    (void)revision;
+    if (kind == &kind_pod) {
+        see_pod(w, json_parse(&w->arena, object_bytes(o, &w->arena), NULL, NULL), is_there);
+    } else if (kind == &kind_job) {
+        v = json_parse(&w->arena, object_bytes(o, &w->arena), NULL, NULL);
         w->job = is_there ? v : NULL;
     }
 }
