@@ -178,6 +178,7 @@ static int read_level(struct arena *a, const struct json *v, struct fieldset *ou
 
 #define LEVEL_FIRST 8  /* entries of a level before it moves to the arena */
 #define LEVELS_MAX 128 /* deeper ones are read as a tree */
+#define MARK_MAX 64    /* bytes of a name that is searched for */
 
 struct text_reader {
     struct arena *arena;
@@ -396,12 +397,42 @@ static bool text_names_any(struct text_reader *r, struct fieldset set)
     return !take(r, '}');
 }
 
+/* Is it written as it is, whether or not HTML minds? */
+static bool is_plain(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.at[i];
+        if (c < 0x20 || c > 0x7e || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&')
+            return false;
+    }
+    return true;
+}
+
+/* Does the text stand for the name of one of the set's first elements anywhere? Where it cannot
+ * be told, it may. */
+static bool may_name(struct str text, struct fieldset set)
+{
+    char mark[MARK_MAX];
+
+    for (size_t i = 0; i < set.n; i++) {
+        struct str name = set.at[i].e.name;
+        if (set.at[i].e.kind != ELEMENT_FIELD || !is_plain(name) || name.len > MARK_MAX - 6)
+            return true;
+        memcpy(mark, "\"f:", 3);
+        memcpy(mark + 3, name.at, name.len);
+        memcpy(mark + 3 + name.len, "\":", 2);
+        if (str_has(text, str_of(mark, name.len + 5)))
+            return true;
+    }
+    return false;
+}
+
 bool fieldset_names_any(const struct json *fields, struct fieldset set)
 {
     if (!json_is(fields, JSON_RAW))
         return true;
     struct text_reader r = {.at = fields->s, .end = fields->s + fields->len};
-    return text_names_any(&r, set);
+    return may_name(str_of(fields->s, fields->len), set) && text_names_any(&r, set);
 }
 
 int fieldset_read(struct arena *a, const struct json *v, struct fieldset *out, struct err *err)
@@ -423,17 +454,6 @@ int fieldset_read(struct arena *a, const struct json *v, struct fieldset *out, s
         return v ? -1 : err_set(err, ERR_SYNTAX, "a field set must be an object");
     *out = x;
     return 0;
-}
-
-/* Is it written as it is, whether or not HTML minds? */
-static bool is_plain(struct str s)
-{
-    for (size_t i = 0; i < s.len; i++) {
-        unsigned char c = (unsigned char)s.at[i];
-        if (c < 0x20 || c > 0x7e || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&')
-            return false;
-    }
-    return true;
 }
 
 /* An item's single key, as most are. */

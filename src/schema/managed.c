@@ -73,23 +73,25 @@ static bool is_empty(const struct json *fields)
 
 bool managed_is_apart(const struct managed_touch *touch, const struct managed_entry *e)
 {
-    const struct json *fields = json_getz(e->raw, "fieldsV1");
-
-    return !is_empty(fields) && str_eq(e->version, touch->version) &&
-           !str_eq(e->id, touch->own) && !fieldset_names_any(fields, touch->touched);
+    return !is_empty(e->before) && str_eq(e->version, touch->version) &&
+           !str_eq(e->id, touch->own) && !fieldset_names_any(e->before, touch->touched);
 }
+
+/* Where the members of an entry mostly are. */
+enum { MANAGER, OPERATION, VERSION, TIME, TYPE, FIELDS, SUBRESOURCE };
 
 /* An entry without its set. */
 static int read_head(struct arena *a, const struct json *v, struct managed_entry *out,
                      struct err *err)
 {
-    struct str operation = json_str(json_getz(v, "operation"));
+    struct str operation = json_str(json_get_near(v, S("operation"), OPERATION));
     struct managed_entry e = {
-        .manager = json_str(json_getz(v, "manager")),
-        .subresource = json_str(json_getz(v, "subresource")),
-        .version = json_str(json_getz(v, "apiVersion")),
-        .time = json_str(json_getz(v, "time")),
+        .manager = json_str(json_get_near(v, S("manager"), MANAGER)),
+        .subresource = json_str(json_get_near(v, S("subresource"), SUBRESOURCE)),
+        .version = json_str(json_get_near(v, S("apiVersion"), VERSION)),
+        .time = json_str(json_get_near(v, S("time"), TIME)),
         .raw = v,
+        .before = json_get_near(v, S("fieldsV1"), FIELDS),
         .is_apply = str_eq(operation, S(MANAGED_APPLY)),
     };
 
@@ -97,7 +99,7 @@ static int read_head(struct arena *a, const struct json *v, struct managed_entry
         return err_set(err, ERR_SYNTAX, "operation must be `Apply` or `Update`");
     if (e.version.len == 0)
         return err_set(err, ERR_SYNTAX, "apiVersion must not be empty");
-    if (!str_eq(json_str(json_getz(v, "fieldsType")), S("FieldsV1")))
+    if (!str_eq(json_str(json_get_near(v, S("fieldsType"), TYPE)), S("FieldsV1")))
         return err_set(err, ERR_SYNTAX, "fieldsType must be FieldsV1");
     e.id = managed_id(a, e.manager, e.is_apply, e.subresource, e.version);
     *out = e;
@@ -108,13 +110,12 @@ static int read_entry(struct arena *a, const struct json *v, const struct manage
                       id_map *ids, struct managed *m, struct managers *managers,
                       struct err *err)
 {
-    const struct json *fields = json_getz(v, "fieldsV1");
     struct managed_entry e;
 
     if (read_head(a, v, &e, err) < 0)
         return -1;
     bool apart = touch && managed_is_apart(touch, &e);
-    if (!apart && json_has(fields) && sets_read(m->sets, a, fields, &e.set, err) < 0)
+    if (!apart && json_has(e.before) && sets_read(m->sets, a, e.before, &e.set, err) < 0)
         return -1;
     if (e.set.n == 0 && !apart)
         return 0;
@@ -213,14 +214,14 @@ static int by_place(const void *a, const void *b)
 /* Is its fieldsV1 the text of the set? */
 static bool has_set_as_read(const struct sorted *x)
 {
-    return x->e->raw && json_is(json_getz(x->e->raw, "fieldsV1"), JSON_RAW) &&
-           x->e->set.at == x->m->set.at && x->e->set.n == x->m->set.n;
+    return json_is(x->e->before, JSON_RAW) && x->e->set.at == x->m->set.at &&
+           x->e->set.n == x->m->set.n;
 }
 
 static bool is_as_read(const struct sorted *x)
 {
-    return !x->e->fields && has_set_as_read(x) && str_eq(x->e->version, x->m->version) &&
-           str_eq(x->e->time, json_str(json_getz(x->e->raw, "time")));
+    return !x->e->after && has_set_as_read(x) && str_eq(x->e->version, x->m->version) &&
+           str_eq(x->e->time, json_str(json_get_near(x->e->raw, S("time"), TIME)));
 }
 
 struct json managed_entry_json(struct arena *a, const struct managed_entry *e,
@@ -257,10 +258,9 @@ static struct json write_entry(struct arena *a, const struct sets *sets, const s
         return *e.raw;
     e.is_apply = x->m->is_apply;
     e.version = x->m->version;
-    if (e.fields || has_set_as_read(x))
-        return managed_entry_json(a, &e, e.fields ? *e.fields : *json_getz(e.raw, "fieldsV1"));
-    x->e->fields = write_set(a, sets, x->m->set);
-    return managed_entry_json(a, &e, *x->e->fields);
+    if (!e.after && !has_set_as_read(x))
+        e.after = x->e->after = write_set(a, sets, x->m->set);
+    return managed_entry_json(a, &e, e.after ? *e.after : *e.before);
 }
 
 /* Its tag mostly says where. */

@@ -13,7 +13,8 @@ struct managed_entry {
     struct str time;           /* as written, "" for none */
     struct fieldset set;       /* as it was read */
     const struct json *raw;    /* NULL for new ones */
-    const struct json *fields; /* FieldsV1 that it gets, or NULL: as it was read or not known */
+    const struct json *before; /* its FieldsV1, or NULL */
+    const struct json *after;  /* FieldsV1 that it gets, or NULL: the same, or not known */
     bool is_apply;
 };
 
@@ -45,7 +46,7 @@ int managed_heads(struct arena *a, const struct json *list, struct managed *m, s
 int managed_read(struct arena *a, const struct json *list, const struct managed_touch *touch,
                  struct managed *m, struct managers *managers, struct err *err);
 /* The entries of `managers`, sorted; an empty list where there are none. Unchanged ones are
- * those that were read; of the others `fields` is what is written. */
+ * those that were read; of the others `after` is what is written. */
 struct json managed_write(struct arena *a, struct managed *m, const struct managers *managers);
 /* An entry as it is written, with its set as FieldsV1. */
 struct json managed_entry_json(struct arena *a, const struct managed_entry *e,

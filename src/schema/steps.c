@@ -57,12 +57,11 @@ struct buf step_key(struct arena *a, struct str subresource, struct str manager)
     return key;
 }
 
-/* The raw text of an entry's set; "" where it is kept in another form. */
+/* The text of an entry's set; "" where it is kept in another form. */
 static struct str text_of(const struct managed_entry *e)
 {
-    const struct json *fields = e->raw ? json_getz(e->raw, "fieldsV1") : NULL;
-
-    return json_is(fields, JSON_RAW) ? str_of(fields->s, fields->len) : str_of(NULL, 0);
+    return json_is(e->before, JSON_RAW) ? str_of(e->before->s, e->before->len)
+                                        : str_of(NULL, 0);
 }
 
 /* Pods of one Job go one way, those of another the same with other texts: the writer's own
@@ -127,7 +126,7 @@ static void follow(const struct step *x, struct arena *a, const struct step_of *
         if (o && o->after.len == 0)
             continue;
         if (o && !o->is_as_read)
-            e->fields = json_new(a, json_of_raw(str_copy(a, o->after)));
+            e->after = json_new(a, json_of_raw(str_copy(a, o->after)));
         vec_push_in(a, &managers->list,
                     (struct manager){.id = e->id,
                                      .version = e->version,
@@ -175,7 +174,7 @@ static bool is_plain(const struct step_of *of, const struct managed *m)
         const struct managed_entry *e = &m->entries.at[i];
         if (!str_eq(e->version, of->kind->api_version) || (e->raw && !text_of(e).len))
             return false;
-        bytes += text_of(e).len + (e->fields ? e->fields->len : 0);
+        bytes += text_of(e).len + (e->after ? e->after->len : 0);
     }
     return bytes <= STEP_BYTES;
 }
@@ -185,8 +184,8 @@ static void learn_owner(struct step *x, const struct managed_entry *e, const str
     struct owner o = {.id = str_copy(&x->arena, e->id),
                       .before = str_copy(&x->arena, text_of(e))};
 
-    if (m && e->fields)
-        o.after = str_copy(&x->arena, str_of(e->fields->s, e->fields->len));
+    if (m && e->after)
+        o.after = str_copy(&x->arena, str_of(e->after->s, e->after->len));
     else if (m)
         o.after = o.before, o.is_as_read = true;
     vec_push_in(&x->arena, &x->owners, o);
