@@ -355,14 +355,14 @@ static bool is_of_a_shape(const struct work *k, const struct json *live,
 static const struct json *as_others(struct work *k, const struct json *next)
 {
     struct shape_of of = {.kind = k->w->kind};
-    const struct json *fields = shapes_find(k->w->shapes, &of, next);
+    const struct json *fields = shapes_find(k->w->shapes, k->a, &of, next);
     struct managed_entry e = {.manager = k->w->manager, .version = k->w->kind->api_version};
 
     if (!fields)
         return NULL;
     e.time = time_text(k->a, k->w->now);
     struct json *entry = arena_new(k->a, struct json);
-    *entry = managed_entry_json(k->a, &e, *json_copy(k->a, fields));
+    *entry = managed_entry_json(k->a, &e, *fields);
     struct json list = {.type = JSON_ARRAY, .len = 1, .items = entry};
     return json_with(k->a, next, list, "metadata", "managedFields", NULL);
 }
@@ -427,7 +427,8 @@ static const struct json *update_in_part(struct work *k, const struct json *live
     bool is_taken = record(k, k->w->manager, before, after, &changed);
     done = with_managed(k, after);
     if (k->w->steps)
-        steps_learn(k->w->steps, &step, &k->managed, &k->managers, touch.touched, is_taken);
+        steps_learn(k->w->steps, k->a, &step, &k->managed, &k->managers, touch.touched,
+                    is_taken);
     return done;
 }
 
@@ -574,7 +575,8 @@ static const struct json *known_config(struct work *k, const struct json *config
 {
     struct shape_of of = {k->w->kind, k->w->subresource, true};
 
-    return k->w->shapes && k->w->kind->id >= 0 ? shapes_find(k->w->shapes, &of, config) : NULL;
+    return k->w->shapes && k->w->kind->id >= 0 ? shapes_find(k->w->shapes, k->a, &of, config)
+                                               : NULL;
 }
 
 /* The entry of `e` in what was made says what such a config owns. */

@@ -3,7 +3,7 @@
  * The fields that the writer of a new object owns follow from its shape: which members it has,
  * down to the leaves, not what they say. So do those that an apply owns. Thousands of pods,
  * Events, Jobs and statuses are made in a few shapes: the sets of the last ones are kept as
- * their text, beside a tree to know the shape by.
+ * their text, beside a tree to know the shape by. One uid in it may be any: that of an owner.
  */
 #pragma once
 
@@ -26,6 +26,7 @@ struct shape {
     struct arena arena;
     const struct json *tree;
     struct json fields; /* as FieldsV1: a raw text */
+    size_t uid_at;      /* where that holds the tree's uid, which may be any; 0: nowhere */
     uint64_t used;      /* when */
 };
 
@@ -36,9 +37,9 @@ struct shapes {
     uint32_t n_unknown; /* in a row: most objects are of no shape that comes again */
 };
 
-/* The fields of a tree of that shape, borrowed until the next shapes_learn(); NULL where it is
- * not known. What is applied in a known shape fits the schema. */
-const struct json *shapes_find(struct shapes *s, const struct shape_of *of,
+/* The fields of a tree of that shape, in the arena; NULL where it is not known. What is applied
+ * in a known shape fits the schema. */
+const struct json *shapes_find(struct shapes *s, struct arena *a, const struct shape_of *of,
                                const struct json *tree);
 /* What a tree of that shape owns; `fields` is a raw text. */
 void shapes_learn(struct shapes *s, const struct shape_of *of, const struct json *tree,

@@ -1,5 +1,6 @@
 /* steps.c - what writes that are no apply made of the owners before */
 #include "schema/steps_priv.h"
+#include "schema/uids.h"
 
 #define WAYS 4 /* places for a step */
 #define SEEN 256
@@ -14,6 +15,7 @@ struct owner {
 struct step {
     struct arena arena;
     const struct kind *kind; /* NULL: not in use */
+    bool has_any_uid;        /* its texts hold ANY_UID for what may be any */
     struct str key;
     uint64_t hash, used;
     struct fieldset touched;
@@ -64,11 +66,51 @@ static struct str text_of(const struct managed_entry *e)
                                         : str_of(NULL, 0);
 }
 
+/* A write as it is looked for: as it is, or with any uid in the place of one. */
+struct view {
+    struct arena *arena;
+    struct str key, uid; /* the latter "" where it is as it is */
+    uint64_t hash;
+};
+
+/* No text has such bytes. */
+static const char any_uid[UID_LEN + 1] = "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
+                                         "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
+                                         "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff";
+
+static struct str seen_as(const struct view *v, struct str text)
+{
+    return v->uid.len ? uid_swap(v->arena, text, v->uid, str_of(any_uid, UID_LEN)) : text;
+}
+
 /* Pods of one Job go one way, those of another the same with other texts: the writer's own
  * tells them apart. */
-static uint64_t hash_of(const struct step_of *of, const struct managed_entry *own)
+static struct view as_it_is(struct arena *a, const struct step_of *of,
+                            const struct managed_entry *own)
 {
-    return str_hash_on(str_hash(of->key), own ? text_of(own) : str_of(NULL, 0));
+    struct view v = {.arena = a, .key = of->key};
+
+    v.hash = str_hash_on(str_hash(v.key), own ? text_of(own) : str_of(NULL, 0));
+    return v;
+}
+
+/* Pods of many Jobs differ in the uid of who owns them. False where there is none. */
+static bool with_any_uid(struct arena *a, const struct step_of *of,
+                         const struct managed_entry *own, struct view *out)
+{
+    struct str head = str_slice(of->key, 0, of->n_head);
+    struct str difference = str_slice(of->key, of->n_head, of->key.len);
+    struct str text = own ? text_of(own) : str_of(NULL, 0);
+    struct view v = {.arena = a, .uid = uid_find(difference)};
+
+    if (!v.uid.len)
+        v.uid = uid_find(text);
+    if (!v.uid.len)
+        return false;
+    v.key = str_concat(a, head, seen_as(&v, difference));
+    v.hash = str_hash_on(str_hash_on(str_hash(v.key), seen_as(&v, text)), S("uid"));
+    *out = v;
+    return true;
 }
 
 /* ---- a step that is known ---- */
@@ -82,7 +124,8 @@ static const struct owner *owner_of(const struct step *x, struct str id)
 }
 
 /* What becomes of an entry follows from its own set and from what is changed. */
-static bool takes_place(const struct step *x, const struct step_of *of, struct managed *m)
+static bool takes_place(const struct step *x, const struct step_of *of, const struct view *v,
+                        struct managed *m)
 {
     struct managed_touch touch = {x->touched, of->kind->api_version, of->own.id};
     const struct owner *own = owner_of(x, of->own.id);
@@ -93,28 +136,29 @@ static bool takes_place(const struct step *x, const struct step_of *of, struct m
         const struct managed_entry *e = &m->entries.at[i];
         const struct owner *o = owner_of(x, e->id);
         if (o ? !o->before.len || !str_eq(e->version, touch.version) ||
-                    !str_eq(text_of(e), o->before)
+                    !str_eq(seen_as(v, text_of(e)), o->before)
               : !managed_is_apart(&touch, e))
             return false;
     }
     return true;
 }
 
-static struct step *find(struct steps *s, const struct step_of *of, uint64_t hash,
+static struct step *find(struct steps *s, const struct step_of *of, const struct view *v,
                          struct managed *m)
 {
-    struct step *ways = &s->all[hash % (STEPS_MAX / WAYS) * WAYS];
+    struct step *ways = &s->all[v->hash % (STEPS_MAX / WAYS) * WAYS];
 
     for (size_t i = 0; i < WAYS; i++)
-        if (ways[i].hash == hash && ways[i].kind == of->kind && str_eq(ways[i].key, of->key) &&
-            takes_place(&ways[i], of, m))
+        if (ways[i].hash == v->hash && ways[i].kind == of->kind &&
+            ways[i].has_any_uid == (v->uid.len > 0) && str_eq(ways[i].key, v->key) &&
+            takes_place(&ways[i], of, v, m))
             return &ways[i];
     return NULL;
 }
 
 /* What `m` holds is what was there; it becomes what there is to be. */
 static void follow(const struct step *x, struct arena *a, const struct step_of *of,
-                   struct managed *m, struct managers *managers)
+                   const struct view *v, struct managed *m, struct managers *managers)
 {
     const struct owner *own = owner_of(x, of->own.id);
 
@@ -126,7 +170,10 @@ static void follow(const struct step *x, struct arena *a, const struct step_of *
         if (o && o->after.len == 0)
             continue;
         if (o && !o->is_as_read)
-            e->after = json_new(a, json_of_raw(str_copy(a, o->after)));
+            e->after = json_new(
+                a,
+                json_of_raw(v->uid.len ? uid_swap(a, o->after, str_of(any_uid, UID_LEN), v->uid)
+                                       : str_copy(a, o->after)));
         vec_push_in(a, &managers->list,
                     (struct manager){.id = e->id,
                                      .version = e->version,
@@ -143,12 +190,16 @@ bool steps_take(struct steps *s, struct arena *a, const struct step_of *of, stru
 
     if (managed_heads(a, of->list, &read, NULL) < 0)
         return false;
-    struct step *x = find(s, of, hash_of(of, managed_find(&read, of->own.id)), &read);
+    const struct managed_entry *own = managed_find(&read, of->own.id);
+    struct view v = as_it_is(a, of, own);
+    struct step *x = find(s, of, &v, &read);
+    if (!x && with_any_uid(a, of, own, &v))
+        x = find(s, of, &v, &read);
     if (!x)
         return false;
     x->used = ++s->clock;
     s->n_taken++;
-    follow(x, a, of, &read, managers);
+    follow(x, a, of, &v, &read, managers);
     *m = read;
     *is_taken = x->is_taken;
     return true;
@@ -179,13 +230,18 @@ static bool is_plain(const struct step_of *of, const struct managed *m)
     return bytes <= STEP_BYTES;
 }
 
-static void learn_owner(struct step *x, const struct managed_entry *e, const struct manager *m)
+static struct str kept(struct step *x, const struct view *v, struct str text)
 {
-    struct owner o = {.id = str_copy(&x->arena, e->id),
-                      .before = str_copy(&x->arena, text_of(e))};
+    return str_copy(&x->arena, seen_as(v, text));
+}
+
+static void learn_owner(struct step *x, const struct view *v, const struct managed_entry *e,
+                        const struct manager *m)
+{
+    struct owner o = {.id = str_copy(&x->arena, e->id), .before = kept(x, v, text_of(e))};
 
     if (m && e->after)
-        o.after = str_copy(&x->arena, str_of(e->after->s, e->after->len));
+        o.after = kept(x, v, str_of(e->after->s, e->after->len));
     else if (m)
         o.after = o.before, o.is_as_read = true;
     vec_push_in(&x->arena, &x->owners, o);
@@ -204,23 +260,46 @@ static struct step *make_room(struct steps *s, uint64_t hash)
     return oldest;
 }
 
-void steps_learn(struct steps *s, const struct step_of *of, struct managed *m,
-                 struct managers *managers, struct fieldset touched, bool is_taken)
+/* Would any other uid do? */
+static bool may_be_any(struct str uid, struct fieldset touched, struct managed *m,
+                       struct managers *managers)
 {
-    uint64_t hash = hash_of(of, managed_find(m, of->own.id));
+    if (!uid_is_alone(touched, uid))
+        return false;
+    vec_each (i, &m->entries) {
+        const struct manager *left = managers_find(managers, m->entries.at[i].id);
+        if (!uid_is_alone(m->entries.at[i].set, uid) || (left && !uid_is_alone(left->set, uid)))
+            return false;
+    }
+    return true;
+}
 
-    if (!came_before(s, hash) || !is_plain(of, m))
+void steps_learn(struct steps *s, struct arena *scratch, const struct step_of *of,
+                 struct managed *m, struct managers *managers, struct fieldset touched,
+                 bool is_taken)
+{
+    const struct managed_entry *own = managed_find(m, of->own.id);
+    struct view v = as_it_is(scratch, of, own), any;
+    bool is_known = came_before(s, v.hash);
+
+    if (with_any_uid(scratch, of, own, &any) && came_before(s, any.hash) && !is_known &&
+        may_be_any(any.uid, touched, m, managers))
+        v = any;
+    else if (!is_known)
         return;
-    struct step *x = make_room(s, hash);
+    if (!is_plain(of, m))
+        return;
+    struct step *x = make_room(s, v.hash);
     struct json text = fieldset_write(&x->arena, touched);
     if (fieldset_read(&x->arena, &text, &x->touched, NULL) < 0)
         return;
     vec_each (i, &m->entries) {
         const struct manager *left = managers_find(managers, m->entries.at[i].id);
         if (!left || !left->is_apart)
-            learn_owner(x, &m->entries.at[i], left);
+            learn_owner(x, &v, &m->entries.at[i], left);
     }
     x->kind = of->kind;
-    x->key = str_copy(&x->arena, of->key);
+    x->has_any_uid = v.uid.len > 0;
+    x->key = str_copy(&x->arena, v.key);
     x->is_taken = is_taken;
 }

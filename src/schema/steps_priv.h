@@ -23,5 +23,6 @@ bool steps_take(struct steps *s, struct arena *a, const struct step_of *of, stru
                 struct managers *managers, bool *is_taken);
 /* What came of the write the long way: `m` as it was read of the list, and then written, and
  * the managers that are left. */
-void steps_learn(struct steps *s, const struct step_of *of, struct managed *m,
-                 struct managers *managers, struct fieldset touched, bool is_taken);
+void steps_learn(struct steps *s, struct arena *scratch, const struct step_of *of,
+                 struct managed *m, struct managers *managers, struct fieldset touched,
+                 bool is_taken);

@@ -285,6 +285,9 @@ TEST(apply_apart)
     check(most > 4);
 }
 
+#define UID_A "0b8a5c1e-1111-4222-8333-944445555566"
+#define UID_B "f7777777-8888-4999-aaaa-0123456789ab"
+
 static const struct shape_of created = {.kind = &thing_kind};
 
 /* What a new object owns may be told by another's of its shape: which may not be seen. */
@@ -294,26 +297,37 @@ TEST(apply_shapes)
         const char *first, *second;
         bool is_one_shape;
     } cases[] = {
-        {"'replicas':1,'name':'a'",                     "'replicas':2,'name':'b'",         true },
-        {"'limits':{'a':'1'}",                          "'limits':{'a':'2'}",              true },
-        {"'limits':{'a':'1'}",                          "'limits':{'b':'1'}",              false},
-        {"'limits':{'a':'1'}",                          "'limits':{}",                     false},
-        {"'limits':{}",                                 "'limits':null",                   false},
-        {"'replicas':1",                                "'replicas':1,'name':'b'",         false},
+        {"'replicas':1,'name':'a'",                                             "'replicas':2,'name':'b'",         true },
+        {"'limits':{'a':'1'}",                                                  "'limits':{'a':'2'}",              true },
+        {"'limits':{'a':'1'}",                                                  "'limits':{'b':'1'}",              false},
+        {"'limits':{'a':'1'}",                                                  "'limits':{}",                     false},
+        {"'limits':{}",                                                         "'limits':null",                   false},
+        {"'replicas':1",                                                        "'replicas':1,'name':'b'",         false},
         {"'items':[{'name':'a','port':1,'value':'x'}]",
-         "'items':[{'name':'b','port':1,'value':'x'}]",                                    false},
+         "'items':[{'name':'b','port':1,'value':'x'}]",                                                            false},
         {"'items':[{'name':'a','port':1,'value':'x'}]",
-         "'items':[{'name':'a','port':1,'value':'y'}]",                                    true },
-        {"'items':[{'name':'a','port':1,'value':'x'}]", "'items':[{'name':'a','port':1}]",
-         false                                                                                  },
+         "'items':[{'name':'a','port':1,'value':'y'}]",                                                            true },
+        {"'items':[{'name':'a','port':1,'value':'x'}]",                         "'items':[{'name':'a','port':1}]",
+         false                                                                                                          },
         {"'items':[{'name':'a','port':1}]",
-         "'items':[{'name':'a','port':1},{'name':'b','port':1}]",                          false},
-        {"'args':['a']",                                "'args':['b']",                    true },
-        {"'args':['a']",                                "'args':['a',1]",                  false},
-        {"'items':[]",                                  "'items':[{'name':'a'}]",          false},
-        {"'tags':['a']",                                "'tags':['b']",                    false},
-        {"'raw':1",                                     "'raw':{'a':1}",                   false},
-        {"'raw':{'a':1,'b':2}",                         "'raw':{'b':1,'c':2}",             false},
+         "'items':[{'name':'a','port':1},{'name':'b','port':1}]",                                                  false},
+        {"'args':['a']",                                                        "'args':['b']",                    true },
+        {"'args':['a']",                                                        "'args':['a',1]",                  false},
+        {"'items':[]",                                                          "'items':[{'name':'a'}]",          false},
+        {"'tags':['a']",                                                        "'tags':['b']",                    false},
+        {"'raw':1",                                                             "'raw':{'a':1}",                   false},
+        {"'raw':{'a':1,'b':2}",                                                 "'raw':{'b':1,'c':2}",             false},
+        {"'items':[{'name':'" UID_A "'}]",                                      "'items':[{'name':'" UID_B "'}]",  true },
+        {"'items':[{'name':'" UID_A "'}]",                                      "'items':[{'name':'b'}]",          false},
+        {"'items':[{'name':'" UID_A "'},{'name':'b'}]",
+         "'items':[{'name':'" UID_B "'},{'name':'b'}]",                                                            false},
+        {"'items':[{'name':'" UID_A "'}],'tags':['" UID_A "']",
+         "'items':[{'name':'" UID_B "'}],'tags':['" UID_A "']",                                                    false},
+        {"'items':[{'name':'" UID_A "'}],'limits':{'" UID_A "':'1'}",
+         "'items':[{'name':'" UID_B "'}],'limits':{'" UID_A "':'1'}",                                              false},
+        {"'tags':['" UID_A "']},'status':{'conditions':[{'type':'" UID_A "'}]",
+         "'tags':['" UID_A "']},'status':{'conditions':[{'type':'" UID_B "'}]",                                    false},
+        {"'tags':['" UID_A "']",                                                "'tags':['" UID_B "']",            false},
     };
     scoped(arena_fini) struct arena a = arena_sized(1 << 16);
 
@@ -332,9 +346,9 @@ TEST(apply_shapes)
                            "'spec':{%s}}%c",
                            k, k ? cases[i].second : cases[i].first, 0)
                     .at);
-        check(shapes_find(&shapes, &created, object[0]) == NULL);
+        check(shapes_find(&shapes, &a, &created, object[0]) == NULL);
         apply_update(&a, &kept, NULL, object[0]);
-        check((shapes_find(&shapes, &created, object[1]) != NULL) == cases[i].is_one_shape);
+        check((shapes_find(&shapes, &a, &created, object[1]) != NULL) == cases[i].is_one_shape);
         check_same(json_text(&a, apply_update(&a, &kept, NULL, object[1])),
                    json_text(&a, apply_update(&a, &alone, NULL, object[1])));
     }
@@ -368,13 +382,13 @@ TEST(apply_shapes_many)
         shapes_learn(&shapes, &created, thing_parse(&a, str_printf(&a, "{'k%d':1}%c", i, 0).at),
                      &fields);
     for (int i = 0; i < 100; i++)
-        n += shapes_find(&shapes, &created,
+        n += shapes_find(&shapes, &a, &created,
                          thing_parse(&a, str_printf(&a, "{'k%d':2}%c", i, 0).at)) != NULL;
     check_int(n, 8 + 100 / 16);
     for (int i = 0; i < 2 * SHAPES_MAX; i++) {
         const struct json *tree = thing_parse(&a, str_printf(&a, "{'l%d':1}%c", i, 0).at);
         shapes_learn(&shapes, &created, tree, &fields);
-        check(shapes_find(&shapes, &created, tree) != NULL);
+        check(shapes_find(&shapes, &a, &created, tree) != NULL);
     }
 }
 

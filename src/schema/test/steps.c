@@ -155,6 +155,74 @@ TEST(steps_leave_entries_alone)
     check_same(json_text(&a, json_at(list, 0)), json_text(&a, thing_parse(&a, others)));
 }
 
+static const char *const uids[] = {
+    "00000000-0000-4000-8000-000000000001", "7f3e2d1c-aaaa-4bbb-8ccc-dddddddddddd",
+    "ffffffff-ffff-4fff-bfff-ffffffffffff", "0b8a5c1e-1111-4222-8333-944445555566",
+    "9abcdef0-1234-4567-89ab-cdef01234567", "5e5e5e5e-5e5e-4e5e-9e5e-5e5e5e5e5e5e",
+};
+
+/* The text with a uid for each #. */
+static const char *with_uid(struct arena *a, const char *text, const char *uid)
+{
+    struct buf b = buf_in(a, 256);
+
+    for (; *text; text++)
+        if (*text == '#')
+            buf_add(&b, str_from(uid));
+        else
+            buf_byte(&b, *text);
+    buf_byte(&b, 0);
+    return b.at;
+}
+
+/* The same with another uid is the same step, where that stands alone. */
+TEST(steps_with_any_uid)
+{
+    static const struct {
+        const char *name, *owned, *spec, *change;
+        bool is_same;
+    } cases[] = {
+        {"it is owned",           "'f:tags':{'v:\\'#\\'':{}}",                "'tags':['#'],'replicas':1",
+         "'replicas':2",                                                                                                                         true },
+        {"it comes",              "'f:tags':{}",                              "'replicas':1",              "'tags':['#']",                       true },
+        {"it goes",               "'f:tags':{'v:\\'#\\'':{}}",                "'tags':['#']",              "'tags':[]",                          true },
+        {"it has more below",     "'f:name':{}",                              "'name':'a'",                "'items':[{'name':'#','value':'x'}]",
+         true                                                                                                                                         },
+        {"it is said, not owned", "'f:name':{}",                              "'name':'a'",                "'name':'#'",                         true },
+        {"another is beside it",  "'f:tags':{'v:\\'#\\'':{},'v:\\'a\\'':{}}", "'tags':['#','a']",
+         "'replicas':2",                                                                                                                         false},
+        {"another comes to it",   "'f:tags':{'v:\\'#\\'':{}}",                "'tags':['#']",              "'tags':['#','a']",
+         false                                                                                                                                        },
+        {"it is a field's name",  "'f:limits':{'f:#':{}}",                    "'limits':{'#':'1'}",        "'replicas':2",
+         false                                                                                                                                        },
+        {"and nobody's",          "'f:name':{}",                              "'limits':{'#':'1'}",        "'limits':{}",                        false},
+    };
+    scoped(arena_fini) struct arena a = arena_sized(1 << 16);
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        scoped(free_steps) struct steps *steps = steps_new();
+        test_case(cases[i].name);
+        for (size_t k = 0; k < countof(uids); k++) {
+            struct apply_write w = write_by("me", "");
+            const char *spec = str_printf(&a, "'spec':{%s}%c", cases[i].spec, 0).at;
+            const char *mine =
+                str_printf(&a, ENTRY("me", "test/v1", "'f:spec':{%s}") "%c", cases[i].owned, 0)
+                    .at;
+            const struct json *live = stored(
+                &a, object(&a, with_uid(&a, mine, uids[k]), with_uid(&a, spec, uids[k])));
+            const struct json *change = thing_parse(
+                &a, with_uid(&a, str_printf(&a, "{%s}%c", cases[i].change, 0).at, uids[k]));
+            const struct json *next = json_with(&a, live, change->members[0].value, "spec",
+                                                str_z(&a, change->members[0].name), NULL);
+            w.steps = steps;
+            struct str got = json_text(&a, apply_update(&a, &w, live, next));
+            w.steps = NULL;
+            check_same(got, json_text(&a, apply_update(&a, &w, live, next)));
+        }
+        check_int(steps_taken(steps), cases[i].is_same ? countof(uids) - 2 : 0);
+    }
+}
+
 /* ---- random histories ---- */
 
 static uint32_t pick(uint64_t *seed, uint32_t n)
@@ -170,9 +238,9 @@ static const struct json *random_next(struct arena *a, uint64_t *seed, const str
         const char *name, *values[3];
     } parts[] = {
         {"replicas", {"1", "2", "null"}                                                 },
-        {"name",     {"'x'", "'y'", "'z'"}                                              },
-        {"tags",     {"['p']", "['p','q']", "['q','p','p']"}                            },
-        {"items",    {"[{'name':'a'}]", "[{'name':'b'},{'name':'a','value':'x'}]", "[]"}},
+        {"name",     {"'x'", "'y'", "'#'"}                                              },
+        {"tags",     {"['p']", "['p','#','p']", "['#']"}                                },
+        {"items",    {"[{'name':'#'}]", "[{'name':'b'},{'name':'#','value':'x'}]", "[]"}},
         {"limits",   {"{'a':'1'}", "{'a':'2','b':'1'}", "{}"}                           },
         {"selector", {"{'a':'1'}", "{'b':'1'}", "null"}                                 },
         {"raw",      {"{'a':{'b':1}}", "[1]", "{'a':{'b':2,'c':[1]}}"}                  },
@@ -188,9 +256,11 @@ static const struct json *random_next(struct arena *a, uint64_t *seed, const str
         return json_with(a, live, *thing_parse(a, statuses[pick(seed, countof(statuses))]),
                          "status", NULL);
     for (uint32_t n = 1 + pick(seed, 2); n > 0; n--) {
+        const char *uid = uids[pick(seed, countof(uids))];
         uint32_t i = pick(seed, countof(parts)), value = pick(seed, 4);
-        live = value < 3 ? json_with(a, live, *thing_parse(a, parts[i].values[value]), "spec",
-                                     parts[i].name, NULL)
+        live = value < 3 ? json_with(a, live,
+                                     *thing_parse(a, with_uid(a, parts[i].values[value], uid)),
+                                     "spec", parts[i].name, NULL)
                          : json_without(a, live, "spec", parts[i].name, NULL);
     }
     if (pick(seed, 8) == 0)
