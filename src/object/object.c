@@ -665,11 +665,56 @@ size_t object_cool(struct object *o)
     return o->n_bytes;
 }
 
-/* Who owns which field is read from the tree alone, by the server. */
-static const void *view_of(const struct object *o, const struct json *tree, struct arena *a)
+/* The tree without who owns which field, which is read from it alone, by the server; and
+ * without its spec where that has a view of its own. */
+static struct json viewed(struct arena *a, const struct json *tree, bool has_spec)
 {
-    return schema_decode(a, o->kind->schema,
-                         json_without(a, tree, "metadata", "managedFields", NULL));
+    struct json out = *tree;
+    struct json_member *top =
+        arena_raw(a, size_mul(tree->len, sizeof(*top)), _Alignof(struct json_member));
+
+    out.len = 0;
+    out.members = top;
+    json_each_member (m, tree) {
+        if (has_spec && part_named(m->name) == RECENT_SPEC)
+            continue;
+        top[out.len] = *m;
+        if (is_metadata(m->name)) {
+            top[out.len].value = *json_without(a, &m->value, "managedFields", NULL);
+            top[out.len].value.place = m->value.place;
+        }
+        out.len++;
+    }
+    return out;
+}
+
+/* The view of a spec is made once for all versions that have it. */
+static const void *spec_view(struct recent *r, const struct schema_field *f)
+{
+    struct recent_part *part = r->parts[RECENT_SPEC];
+
+    if (!part->view) {
+        part->views = arena_sized(2 * part->size);
+        part->view = schema_decode(&part->views, f->type, &part->value);
+        part->size += part->views.total;
+        r->parts_size += part->views.total;
+    }
+    return part->view;
+}
+
+static const void *view_of(const struct object *o, const struct json *tree, struct recent *r,
+                           struct arena *a)
+{
+    const struct schema_field *f =
+        r && r->parts[RECENT_SPEC] ? schema_field(o->kind->schema, S("spec")) : NULL;
+    bool has_spec = f && f->type->type == SCHEMA_OBJECT && f->type->size &&
+                    r->parts[RECENT_SPEC]->value.type == JSON_OBJECT;
+    struct json v = viewed(a, tree, has_spec);
+    void *view = schema_decode(a, o->kind->schema, &v);
+
+    if (has_spec)
+        schema_view_put(view, f, spec_view(r, f));
+    return view;
 }
 
 const void *object_view(const struct object *o, struct arena *a)
@@ -677,10 +722,10 @@ const void *object_view(const struct object *o, struct arena *a)
     struct recent *r = recent_of(o);
 
     if (!r)
-        return view_of(o, parse(o, a), a);
+        return view_of(o, parse(o, a), NULL, a);
     recent_hold(r, a); /* before it grows: then another's turn may come to go */
     if (!r->view) {
-        r->view = view_of(o, r->tree, &r->arena);
+        r->view = view_of(o, r->tree, r, &r->arena);
         recent_touch(r);
     }
     return r->view;

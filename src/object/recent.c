@@ -16,8 +16,10 @@ static void count(struct recent *r, size_t now)
 
 static void unref_part(struct recent_part *part)
 {
-    if (part && --part->refs == 0)
-        free(part);
+    if (!part || --part->refs)
+        return;
+    arena_fini(&part->views);
+    free(part);
 }
 
 static void unref(void *what)

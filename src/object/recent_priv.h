@@ -28,6 +28,8 @@ struct recent_part {
     uint32_t refs;
     size_t size; /* bytes it takes */
     struct json value;
+    struct arena views;
+    const void *view; /* of a spec; NULL: nobody asked */
     _Alignas(struct json_member) char memory[];
 };
 

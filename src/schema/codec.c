@@ -202,6 +202,13 @@ void *schema_decode(struct arena *a, const struct schema *s, const struct json *
     return out;
 }
 
+void schema_view_put(void *out, const struct schema_field *f, const void *view)
+{
+    assert(f->type->type == SCHEMA_OBJECT && f->offset);
+    *(const void **)(void *)((char *)out + f->offset) = view;
+    ((struct presence *)out)->set |= UINT64_C(1) << f->bit;
+}
+
 /* ---- and back ---- */
 
 static struct json encode_element(struct arena *a, const struct schema *s, const void *at);

@@ -1,7 +1,10 @@
 /* object.c - the tests of object/: bytes at rest, the revision on the way out, homes */
 #include "object/object.h"
+#include "api/batch_v1.h"
+#include "api/kinds.h"
 #include "base/testing.h"
 #include "schema/table.h"
+#include "schema/view.h"
 
 static const struct kind pod_kind = {
     .api_version = S_INIT("v1"), .kind = S_INIT("Pod"), .id = -1};
@@ -144,6 +147,55 @@ static struct json shuffled(struct arena *a, const struct json *v, uint32_t *cha
 }
 
 /* Whatever a version takes over from the one before, it is what it would be without it. */
+/* Versions with one spec have one view of it, which stays for whoever holds one of them. */
+TEST(object_view_of_a_spec)
+{
+    static const struct {
+        const char *name, *patch;
+        bool is_same;
+    } cases[] = {
+        {"a status",       "{\"status\":{\"active\":2}}",    true },
+        {"nothing",        "{}",                             true },
+        {"the spec",       "{\"spec\":{\"parallelism\":4}}", false},
+        {"another spec",   "{\"spec\":{}}",                  false},
+        {"no spec at all", "{\"spec\":null}",                false},
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct arena a = {0}, first = {0}, second = {0};
+        test_case(cases[i].name);
+        const struct json *tree =
+            json_parse(&a,
+                       S("{\"metadata\":{\"name\":\"a\",\"managedFields\":[]},\"spec\":{"
+                         "\"parallelism\":3}}"),
+                       NULL, NULL);
+        struct object *o = object_after(NULL, &kind_job, tree, true);
+        object_set_revision(o, 1);
+        const struct job *was = object_view(o, &first);
+        const struct json *patch = json_parse(&a, str_from(cases[i].patch), NULL, NULL);
+        tree = object_tree(o, &first);
+        const struct json *spec = json_getz(patch, "spec");
+        if (spec)
+            tree = json_with(&a, tree, *spec, "spec", NULL);
+        if (json_getz(patch, "status"))
+            tree = json_with(&a, tree, *json_getz(patch, "status"), "status", NULL);
+        struct object *next = object_after(o, &kind_job, tree, true);
+        object_set_revision(next, 2);
+        const struct job *now = object_view(next, &second);
+        check_int(was->spec == now->spec, cases[i].is_same);
+        check_int(was->spec->parallelism, 3);
+        object_unref(o);
+        arena_fini(&first);
+        arena_fini(&a);
+        check_int(IS_SET(now, spec), json_is(spec, JSON_NULL) ? 0 : 1);
+        if (cases[i].is_same)
+            check_int(now->spec->parallelism, 3);
+        check_int(now->status && now->status->active == 2, i == 0);
+        object_unref(next);
+        arena_fini(&second);
+    }
+}
+
 TEST(object_after_any_change)
 {
     struct arena first = {0};
