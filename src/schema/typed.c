@@ -12,32 +12,6 @@ const struct schema typed_deduced = {
 
 /* ---- forms ---- */
 
-enum form typed_form(const struct schema *s, const struct json *v)
-{
-    bool any = typed_is_any(s);
-
-    if (v && v->type != JSON_NULL) {
-        if (v->type == JSON_OBJECT && (any || typed_is_map(s)))
-            return FORM_MAP;
-        if (v->type == JSON_ARRAY && (any || s->type == SCHEMA_LIST))
-            return FORM_LIST;
-        if (v->type != JSON_OBJECT && v->type != JSON_ARRAY && any)
-            return FORM_SCALAR;
-    }
-    if (any || typed_is_map(s))
-        return FORM_MAP;
-    return s->type == SCHEMA_LIST ? FORM_LIST : FORM_SCALAR;
-}
-
-bool typed_is_atomic(const struct schema *s, enum form form)
-{
-    if (s->type == SCHEMA_RAW || s->type == SCHEMA_FIELDS_V1)
-        return true;
-    if (form == FORM_LIST)
-        return s->list_type != LIST_SET && s->list_type != LIST_MAP;
-    return form == FORM_SCALAR || s->map_type == MAP_ATOMIC;
-}
-
 const struct schema *typed_item(const struct schema *s)
 {
     if (s->item)

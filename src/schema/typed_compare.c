@@ -38,18 +38,25 @@ static inline void put(struct work *w, int what)
     w->out->len++;
 }
 
-static void put_text(struct work *w, int what, struct str text)
+/* Where there is room for it. */
+static inline char *write_text(char *at, int what, struct str text)
 {
-    char *at = room(w, 1 + SIZE_BYTES + text.len);
     uint32_t n = (uint32_t)text.len;
 
     *at++ = (char)what;
-    for (; n >= 0x80; n >>= 7)
+    for (; unlikely(n >= 0x80); n >>= 7)
         *at++ = (char)(n | 0x80);
     *at++ = (char)n;
     if (text.len)
         memcpy(at, text.at, text.len);
-    w->out->len = (size_t)(at - w->out->at) + text.len;
+    return at + text.len;
+}
+
+static inline void put_text(struct work *w, int what, struct str text)
+{
+    char *at = room(w, 1 + SIZE_BYTES + text.len);
+
+    w->out->len = (size_t)(write_text(at, what, text) - w->out->at);
 }
 
 static void put_value(struct work *w, const struct json *v)
@@ -146,6 +153,28 @@ static int put_branch(struct work *w, const struct schema *s, const struct eleme
     return 0;
 }
 
+/* Does every item, of a few, stand there but once? So it mostly is. */
+static bool is_unique(const struct items *x)
+{
+    for (uint32_t i = 0; i < x->n && !x->order; i++)
+        for (uint32_t j = 0; j < i; j++)
+            if (element_eq(&x->e[i], &x->e[j]))
+                return false;
+    return !x->order;
+}
+
+/* The item with the element, which mostly stands at `hint`, of a list whose items are unique.
+ */
+static size_t find_near(const struct items *x, const struct element *e, size_t hint)
+{
+    if (hint < x->n && element_eq(&x->e[hint], e))
+        return hint;
+    for (uint32_t i = 0; i < x->n; i++)
+        if (element_eq(&x->e[i], e))
+            return i;
+    return STR_NONE;
+}
+
 static int put_items(struct work *w, const struct schema *s, const struct json *v,
                      const struct typed_at *at)
 {
@@ -154,10 +183,15 @@ static int put_items(struct work *w, const struct schema *s, const struct json *
 
     if (typed_items(&w->walk, s, v, at, &items) < 0)
         return -1;
-    for (uint32_t i = 0; i < items.n; i++)
-        if (typed_items_find(&items, &items.e[i], &count) == i &&
-            put_branch(w, typed_item(s), &items.e[i], count == 1 ? &v->items[i] : NULL, at) < 0)
+    bool are_unique = is_unique(&items);
+
+    for (uint32_t i = 0; i < items.n; i++) {
+        count = 1;
+        if (!are_unique && typed_items_find(&items, &items.e[i], &count) != i)
+            continue;
+        if (put_branch(w, typed_item(s), &items.e[i], count == 1 ? &v->items[i] : NULL, at) < 0)
             return -1;
+    }
     return 0;
 }
 
@@ -231,27 +265,32 @@ static int compare_maps(struct work *w, const struct schema *s, const struct jso
     static const struct json empty = {.type = JSON_OBJECT};
     struct json_names in_l = {0}, in_r = {0};
     struct open group = open_group(w);
-    size_t i;
+    size_t i, next = 0, n_both = 0; /* mostly both have one order */
 
     l = l ? l : &empty, r = r ? r : &empty;
     json_each_member (m, l) {
-        size_t hint = (size_t)(m - l->members); /* mostly both have one order */
-        if (is_at(r, hint, m->name))
-            i = hint;
-        else
-            i = json_names_find(w->walk.arena, &in_r, r->members, r->len, m->name);
-        if (i != STR_NONE && is_same(&m->value, &r->members[i].value))
-            continue;
+        i = is_at(r, next, m->name)
+                ? next
+                : json_names_find(w->walk.arena, &in_r, r->members, r->len, m->name);
+        if (i != STR_NONE) {
+            next = i + 1;
+            n_both++;
+            if (is_same(&m->value, &r->members[i].value))
+                continue;
+        }
         if (compare_entry(w, s, m, &m->value, i == STR_NONE ? NULL : &r->members[i].value, at) <
             0)
             return -1;
     }
-    json_each_member (m, r) {
-        size_t hint = (size_t)(m - r->members);
-        if (is_at(l, hint, m->name))
-            continue;
-        if (json_names_find(w->walk.arena, &in_l, l->members, l->len, m->name) == STR_NONE &&
-            compare_entry(w, s, m, NULL, &m->value, at) < 0)
+    next = 0;
+    for (uint32_t k = 0; n_both < r->len && k < r->len; k++) {
+        const struct json_member *m = &r->members[k];
+        i = is_at(l, next, m->name)
+                ? next
+                : json_names_find(w->walk.arena, &in_l, l->members, l->len, m->name);
+        if (i != STR_NONE)
+            next = i + 1;
+        else if (compare_entry(w, s, m, NULL, &m->value, at) < 0)
             return -1;
     }
     end(w, group);
@@ -299,19 +338,13 @@ static int compare_items(struct work *w, const struct schema *s, const struct it
     return 0;
 }
 
-/* Have both the same elements at the same places, and none of them twice? So it mostly is. */
+/* Have both the same elements at the same places? */
 static bool is_in_step(const struct items *l, const struct items *r)
 {
-    if (l->n != r->n || l->order)
-        return false;
-    for (uint32_t i = 0; i < l->n; i++) {
+    for (uint32_t i = 0; i < l->n && l->n == r->n; i++)
         if (!element_eq(&l->e[i], &r->e[i]))
             return false;
-        for (uint32_t j = 0; j < i; j++)
-            if (element_eq(&l->e[i], &l->e[j]))
-                return false;
-    }
-    return true;
+    return l->n == r->n;
 }
 
 static int compare_in_step(struct work *w, const struct schema *s, const struct items *l,
@@ -320,6 +353,24 @@ static int compare_in_step(struct work *w, const struct schema *s, const struct 
     for (uint32_t i = 0; i < l->n; i++)
         if (!is_same(&l->list->items[i], &r->list->items[i]) &&
             compare_items(w, s, l, i, 1, r, i, 1, at) < 0)
+            return -1;
+    return 0;
+}
+
+/* Where none stands there twice. */
+static int compare_unique(struct work *w, const struct schema *s, const struct items *l,
+                          const struct items *r, const struct typed_at *at)
+{
+    if (is_in_step(l, r))
+        return compare_in_step(w, s, l, r, at);
+    for (uint32_t i = 0; i < l->n; i++) {
+        size_t j = find_near(r, &l->e[i], i);
+        if (compare_items(w, s, l, i, 1, r, j, j != STR_NONE, at) < 0)
+            return -1;
+    }
+    for (uint32_t j = 0; j < r->n; j++)
+        if (find_near(l, &r->e[j], j) == STR_NONE &&
+            compare_items(w, s, l, STR_NONE, 0, r, j, 1, at) < 0)
             return -1;
     return 0;
 }
@@ -355,8 +406,9 @@ static int compare_lists(struct work *w, const struct schema *s, const struct js
         typed_items(&w->walk, s, r, at, &right) < 0)
         return -1;
     struct open group = open_group(w);
-    if ((is_in_step(&left, &right) ? compare_in_step(w, s, &left, &right, at)
-                                   : compare_in_any_order(w, s, &left, &right, at)) < 0)
+    if ((is_unique(&left) && is_unique(&right)
+             ? compare_unique(w, s, &left, &right, at)
+             : compare_in_any_order(w, s, &left, &right, at)) < 0)
         return -1;
     end(w, group);
     return 0;

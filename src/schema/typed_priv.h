@@ -39,8 +39,24 @@ static inline bool typed_is_map(const struct schema *s)
 }
 
 /* The form that the schema gives a value (NULL: absent). */
-enum form typed_form(const struct schema *s, const struct json *v);
-bool typed_is_atomic(const struct schema *s, enum form form);
+static inline enum form typed_form(const struct schema *s, const struct json *v)
+{
+    if (likely(!typed_is_any(s)))
+        return typed_is_map(s) ? FORM_MAP : s->type == SCHEMA_LIST ? FORM_LIST : FORM_SCALAR;
+    if (!v || v->type == JSON_NULL || v->type == JSON_OBJECT)
+        return FORM_MAP;
+    return v->type == JSON_ARRAY ? FORM_LIST : FORM_SCALAR;
+}
+
+static inline bool typed_is_atomic(const struct schema *s, enum form form)
+{
+    if (s->type == SCHEMA_RAW || s->type == SCHEMA_FIELDS_V1)
+        return true;
+    if (form == FORM_LIST)
+        return s->list_type != LIST_SET && s->list_type != LIST_MAP;
+    return form == FORM_SCALAR || s->map_type == MAP_ATOMIC;
+}
+
 /* What a list holds. */
 const struct schema *typed_item(const struct schema *s);
 /* What a map holds under the name; *declared where the name is a field's. NULL: nothing may. */
