@@ -8,15 +8,8 @@
 struct str managed_id(struct arena *a, struct str manager, bool is_apply,
                       struct str subresource, struct str version)
 {
-    struct buf b = buf_in(a, manager.len + subresource.len + version.len + 4);
-
-    buf_byte(&b, is_apply ? 'A' : 'U');
-    buf_add(&b, manager);
-    buf_byte(&b, '\n');
-    buf_add(&b, is_apply ? S("") : version);
-    buf_byte(&b, '\n');
-    buf_add(&b, subresource);
-    return buf_str(&b);
+    return str_concat(a, is_apply ? S("A") : S("U"), manager, S("\n"),
+                      is_apply ? S("") : version, S("\n"), subresource);
 }
 
 struct managed_entry *managed_find(struct managed *m, struct str id)
@@ -80,18 +73,28 @@ bool managed_is_apart(const struct managed_touch *touch, const struct managed_en
 /* Where the members of an entry mostly are. */
 enum { MANAGER, OPERATION, VERSION, TIME, TYPE, FIELDS, SUBRESOURCE };
 
+static inline const struct json *member(const struct json *v, size_t at, struct str name)
+{
+    const struct json_member *m = v->members + at;
+
+    return likely(json_is(v, JSON_OBJECT) && at < v->len && m->name.len == name.len &&
+                  bytes_eq(m->name.at, name.at, name.len))
+               ? &m->value
+               : json_get(v, name);
+}
+
 /* An entry without its set. */
 static int read_head(struct arena *a, const struct json *v, struct managed_entry *out,
                      struct err *err)
 {
-    struct str operation = json_str(json_get_near(v, S("operation"), OPERATION));
+    struct str operation = json_str(member(v, OPERATION, S("operation")));
     struct managed_entry e = {
-        .manager = json_str(json_get_near(v, S("manager"), MANAGER)),
-        .subresource = json_str(json_get_near(v, S("subresource"), SUBRESOURCE)),
-        .version = json_str(json_get_near(v, S("apiVersion"), VERSION)),
-        .time = json_str(json_get_near(v, S("time"), TIME)),
+        .manager = json_str(member(v, MANAGER, S("manager"))),
+        .subresource = json_str(member(v, SUBRESOURCE, S("subresource"))),
+        .version = json_str(member(v, VERSION, S("apiVersion"))),
+        .time = json_str(member(v, TIME, S("time"))),
         .raw = v,
-        .before = json_get_near(v, S("fieldsV1"), FIELDS),
+        .before = member(v, FIELDS, S("fieldsV1")),
         .is_apply = str_eq(operation, S(MANAGED_APPLY)),
     };
 
@@ -99,7 +102,7 @@ static int read_head(struct arena *a, const struct json *v, struct managed_entry
         return err_set(err, ERR_SYNTAX, "operation must be `Apply` or `Update`");
     if (e.version.len == 0)
         return err_set(err, ERR_SYNTAX, "apiVersion must not be empty");
-    if (!str_eq(json_str(json_get_near(v, S("fieldsType"), TYPE)), S("FieldsV1")))
+    if (!str_eq(json_str(member(v, TYPE, S("fieldsType"))), S("FieldsV1")))
         return err_set(err, ERR_SYNTAX, "fieldsType must be FieldsV1");
     e.id = managed_id(a, e.manager, e.is_apply, e.subresource, e.version);
     *out = e;

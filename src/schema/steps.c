@@ -10,6 +10,7 @@ struct owner {
     struct str id;
     struct str before, after; /* FieldsV1, "" for none */
     bool is_as_read;          /* the set is the same, however it is written */
+    bool is_apart;            /* a text that is known to be apart, as it is */
 };
 
 struct step {
@@ -135,9 +136,12 @@ static bool takes_place(const struct step *x, const struct step_of *of, const st
     vec_each (i, &m->entries) {
         const struct managed_entry *e = &m->entries.at[i];
         const struct owner *o = owner_of(x, e->id);
-        if (o ? !o->before.len || !str_eq(e->version, touch.version) ||
-                    !str_eq(seen_as(v, text_of(e)), o->before)
-              : !managed_is_apart(&touch, e))
+        if (!str_eq(e->version, touch.version))
+            return false;
+        if (o && o->is_apart && str_eq(text_of(e), o->before))
+            continue;
+        if (o && !o->is_apart ? !o->before.len || !str_eq(seen_as(v, text_of(e)), o->before)
+                              : !managed_is_apart(&touch, e))
             return false;
     }
     return true;
@@ -167,9 +171,9 @@ static void follow(const struct step *x, struct arena *a, const struct step_of *
     vec_each (i, &m->entries) {
         struct managed_entry *e = &m->entries.at[i];
         const struct owner *o = owner_of(x, e->id);
-        if (o && o->after.len == 0)
+        if (o && !o->is_apart && o->after.len == 0)
             continue;
-        if (o && !o->is_as_read)
+        if (o && !o->is_apart && !o->is_as_read)
             e->after = json_new(
                 a,
                 json_of_raw(v->uid.len ? uid_swap(a, o->after, str_of(any_uid, UID_LEN), v->uid)
@@ -238,6 +242,13 @@ static struct str kept(struct step *x, const struct view *v, struct str text)
 static void learn_owner(struct step *x, const struct view *v, const struct managed_entry *e,
                         const struct manager *m)
 {
+    if (m && m->is_apart) {
+        struct owner apart = {.id = str_copy(&x->arena, e->id),
+                              .before = str_copy(&x->arena, text_of(e)),
+                              .is_apart = true};
+        vec_push_in(&x->arena, &x->owners, apart);
+        return;
+    }
     struct owner o = {.id = str_copy(&x->arena, e->id), .before = kept(x, v, text_of(e))};
 
     if (m && e->after)
@@ -293,11 +304,8 @@ void steps_learn(struct steps *s, struct arena *scratch, const struct step_of *o
     struct json text = fieldset_write(&x->arena, touched);
     if (fieldset_read(&x->arena, &text, &x->touched, NULL) < 0)
         return;
-    vec_each (i, &m->entries) {
-        const struct manager *left = managers_find(managers, m->entries.at[i].id);
-        if (!left || !left->is_apart)
-            learn_owner(x, &v, &m->entries.at[i], left);
-    }
+    vec_each (i, &m->entries)
+        learn_owner(x, &v, &m->entries.at[i], managers_find(managers, m->entries.at[i].id));
     x->kind = of->kind;
     x->has_any_uid = v.uid.len > 0;
     x->key = str_copy(&x->arena, v.key);

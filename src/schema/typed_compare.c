@@ -153,26 +153,26 @@ static int put_branch(struct work *w, const struct schema *s, const struct eleme
     return 0;
 }
 
-/* Does every item, of a few, stand there but once? So it mostly is. */
+/* Does every item stand there but once? So it mostly is. */
 static bool is_unique(const struct items *x)
 {
-    for (uint32_t i = 0; i < x->n && !x->order; i++)
+    for (uint32_t i = 1; i < x->n && x->order; i++)
+        if (element_eq(&x->e[x->order[i - 1]], &x->e[x->order[i]]))
+            return false;
+    for (uint32_t i = 1; i < x->n && !x->order; i++)
         for (uint32_t j = 0; j < i; j++)
             if (element_eq(&x->e[i], &x->e[j]))
                 return false;
-    return !x->order;
+    return true;
 }
 
 /* The item with the element, which mostly stands at `hint`, of a list whose items are unique.
  */
 static size_t find_near(const struct items *x, const struct element *e, size_t hint)
 {
-    if (hint < x->n && element_eq(&x->e[hint], e))
-        return hint;
-    for (uint32_t i = 0; i < x->n; i++)
-        if (element_eq(&x->e[i], e))
-            return i;
-    return STR_NONE;
+    uint32_t count;
+
+    return hint < x->n && element_eq(&x->e[hint], e) ? hint : typed_items_find(x, e, &count);
 }
 
 static int put_items(struct work *w, const struct schema *s, const struct json *v,
@@ -338,13 +338,16 @@ static int compare_items(struct work *w, const struct schema *s, const struct it
     return 0;
 }
 
-/* Have both the same elements at the same places? */
+/* Have both the same few elements at the same places, and none of them twice? So it mostly is.
+ */
 static bool is_in_step(const struct items *l, const struct items *r)
 {
-    for (uint32_t i = 0; i < l->n && l->n == r->n; i++)
+    if (l->n != r->n || l->order)
+        return false;
+    for (uint32_t i = 0; i < l->n; i++)
         if (!element_eq(&l->e[i], &r->e[i]))
             return false;
-    return l->n == r->n;
+    return is_unique(l);
 }
 
 static int compare_in_step(struct work *w, const struct schema *s, const struct items *l,
@@ -361,8 +364,6 @@ static int compare_in_step(struct work *w, const struct schema *s, const struct 
 static int compare_unique(struct work *w, const struct schema *s, const struct items *l,
                           const struct items *r, const struct typed_at *at)
 {
-    if (is_in_step(l, r))
-        return compare_in_step(w, s, l, r, at);
     for (uint32_t i = 0; i < l->n; i++) {
         size_t j = find_near(r, &l->e[i], i);
         if (compare_items(w, s, l, i, 1, r, j, j != STR_NONE, at) < 0)
@@ -375,7 +376,7 @@ static int compare_unique(struct work *w, const struct schema *s, const struct i
     return 0;
 }
 
-static int compare_in_any_order(struct work *w, const struct schema *s, const struct items *l,
+static int compare_with_repeats(struct work *w, const struct schema *s, const struct items *l,
                                 const struct items *r, const struct typed_at *at)
 {
     uint32_t n_l, n_r;
@@ -401,17 +402,20 @@ static int compare_lists(struct work *w, const struct schema *s, const struct js
                          const struct json *r, const struct typed_at *at)
 {
     struct items left, right;
+    int rc;
 
     if (typed_items(&w->walk, s, l, at, &left) < 0 ||
         typed_items(&w->walk, s, r, at, &right) < 0)
         return -1;
     struct open group = open_group(w);
-    if ((is_unique(&left) && is_unique(&right)
-             ? compare_unique(w, s, &left, &right, at)
-             : compare_in_any_order(w, s, &left, &right, at)) < 0)
-        return -1;
+    if (is_in_step(&left, &right))
+        rc = compare_in_step(w, s, &left, &right, at);
+    else if (is_unique(&left) && is_unique(&right))
+        rc = compare_unique(w, s, &left, &right, at);
+    else
+        rc = compare_with_repeats(w, s, &left, &right, at);
     end(w, group);
-    return 0;
+    return rc;
 }
 
 /* ---- nodes ---- */
