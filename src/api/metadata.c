@@ -440,12 +440,14 @@ void metadata_check_create(struct field_errors *e, const struct field_path *at,
                            const struct json *v, struct metadata_rule rule)
 {
     struct field_path finalizers_at = field_child(at, S("finalizers"));
-    struct meta meta;
+    struct meta meta, known;
 
     read_meta(&meta, e->arena, v);
+    if (rule.known)
+        read_meta(&known, e->arena, rule.known);
     check_names(e, at, &meta, rule);
     check_generation(e, at, META(&meta, generation));
-    check_common(e, at, &meta, NULL);
+    check_common(e, at, &meta, rule.known ? &known : NULL);
     check_finalizers(e, &finalizers_at, META(&meta, finalizers));
 }
 

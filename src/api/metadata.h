@@ -13,7 +13,8 @@
 /* How a kind may be called. */
 struct metadata_rule {
     bool is_namespaced;
-    enum name_rule name; /* mostly NAME_DNS_SUBDOMAIN */
+    enum name_rule name;      /* mostly NAME_DNS_SUBDOMAIN */
+    const struct json *known; /* another object's; what is shared with it was judged; or NULL */
 };
 
 /* On create; the object has its final name and namespace. */

@@ -9,6 +9,7 @@ struct check {
     bool is_custom; /* OpenAPI's words and types */
     bool is_judged; /* what is shared with the old was judged by this schema, */
     bool is_known;  /*   and by the functions that are named */
+    bool is_new;    /* nothing is old: `old` only shows what was judged */
     const struct json *root, *old_root;
     const struct kind *kind;
     int depth;
@@ -294,8 +295,8 @@ not_inline static void call_check(struct check *c, schema_check_fn *fn, bool is_
                            .path = p,
                            .v = v,
                            .values = values,
-                           .old = old,
-                           .known = c->is_known ? old : NULL,
+                           .old = c->is_new ? NULL : old,
+                           .known = c->is_known && !c->is_new ? old : NULL,
                            .root = c->root,
                            .old_root = c->old_root,
                            .kind = c->kind});
@@ -323,17 +324,18 @@ not_inline static void check_object(struct check *c, const struct schema *s,
     const struct schema_index *sets = schema_sets(s);
     /* A function may ask for any. */
     uint64_t wanted = c->is_custom || s->check ? UINT64_MAX : sets->judged | sets->ruled;
+    bool is_update = old && !c->is_new;
     struct schema_values now;
 
     schema_values_in(&now, c->e->arena, s, v, wanted);
     uint64_t asked = c->is_custom ? now.given : now.given & sets->ruled;
-    asked |= sets->judged | (old ? sets->fixed : 0);
+    asked |= sets->judged | (is_update ? sets->fixed : 0);
     schema_each_in (i, s, asked) {
         const struct schema_field *f = &s->fields[i];
         if ((f->gate && !f->gate->on) || (f->flags & FIELD_TYPE_META))
             continue;
         const struct json *x = schema_value(&now, i);
-        check_field(c, f, p, x, old ? old_value(v, old, f, x) : NULL, old != NULL);
+        check_field(c, f, p, x, old ? old_value(v, old, f, x) : NULL, is_update);
     }
     if (s->rules)
         for (size_t i = 0; i < s->rules->n_required; i++) {
@@ -528,7 +530,7 @@ static void validate(struct check *c, const struct schema *s, const struct field
                      const struct json *v, const struct json *old)
 {
     c->root = v;
-    c->old_root = old;
+    c->old_root = c->is_new ? NULL : old;
     check_node(c, s, root, v, old);
 }
 
@@ -543,13 +545,14 @@ void schema_validate(struct field_errors *e, const struct schema *s, int style,
 }
 
 static void validate_kind(struct field_errors *e, const struct kind *k, const struct json *v,
-                          const struct json *old, bool is_known)
+                          const struct json *old, bool is_known, bool is_new)
 {
     bool is_custom = k->style == KIND_CUSTOM;
     struct check c = {.e = e,
                       .is_custom = is_custom,
                       .is_judged = is_known || is_custom,
                       .is_known = is_known,
+                      .is_new = is_new,
                       .kind = k};
     size_t n = e->list.len;
 
@@ -563,13 +566,19 @@ static void validate_kind(struct field_errors *e, const struct kind *k, const st
 void kind_validate(struct field_errors *e, const struct kind *k, const struct json *v,
                    const struct json *old)
 {
-    validate_kind(e, k, v, old, true);
+    validate_kind(e, k, v, old, true, false);
 }
 
 void kind_validate_whole(struct field_errors *e, const struct kind *k, const struct json *v,
                          const struct json *old)
 {
-    validate_kind(e, k, v, old, false);
+    validate_kind(e, k, v, old, false, false);
+}
+
+void kind_validate_new(struct field_errors *e, const struct kind *k, const struct json *v,
+                       const struct json *like)
+{
+    validate_kind(e, k, v, like, like != NULL, true);
 }
 
 void kind_check(struct field_errors *e, const struct kind *k, const struct json *v,

@@ -26,6 +26,10 @@ void kind_validate(struct field_errors *e, const struct kind *k, const struct js
  * custom kind's schema lets pass what was not changed, whatever it is. */
 void kind_validate_whole(struct field_errors *e, const struct kind *k, const struct json *v,
                          const struct json *old);
+/* On create: what v shares at the same place with `like`, which was let pass by the same table,
+ * or NULL, needs no second look. Functions that the table names are told of nothing old. */
+void kind_validate_new(struct field_errors *e, const struct kind *k, const struct json *v,
+                       const struct json *like);
 /* Only the rules of the function that the kind names, if any; `known` is old or NULL. */
 void kind_check(struct field_errors *e, const struct kind *k, const struct json *v,
                 const struct json *old, const struct json *known);

@@ -54,9 +54,11 @@ void meta_validate(struct write *w)
         check_finalizers(w, &at);
 
     if (!w->old) {
-        metadata_check_create(&w->errors, &at, meta,
-                              (struct metadata_rule){.is_namespaced = w->kind->namespaced,
-                                                     .name = name_rule_of(w->kind)});
+        metadata_check_create(
+            &w->errors, &at, meta,
+            (struct metadata_rule){.is_namespaced = w->kind->namespaced,
+                                   .name = name_rule_of(w->kind),
+                                   .known = json_getz(w->judged, "metadata")});
         return;
     }
     /* What a write without a version follows is the version just read. */

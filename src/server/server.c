@@ -110,6 +110,7 @@ void server_free(struct server *s)
     map_fini(&s->kind_by_name);
     vec_fini(&s->kinds);
     vec_fini(&s->mounts);
+    alike_free(s);
     arena_fini(&s->users);
     arena_fini(&s->names);
     free(s);

@@ -73,6 +73,7 @@ struct server {
     struct shapes shapes; /* of what was written last */
     struct sets *sets;    /* of fields, that were read last */
     struct steps *steps;  /* of owners, that were taken last */
+    struct alike *alike;  /* creations that came last; NULL: none yet */
     struct arena scratch; /* of the tree that is being written: never empty */
     server_tap_fn *tap;
     void *tap_ctx;

@@ -91,7 +91,7 @@ static int conform(struct write *w)
     struct err err = {0};
     struct schema_unknown unknown = {.arena = w->arena};
     const struct json *tree =
-        kind_conform(w->arena, w->kind, w->tree, w->known, &unknown, &err);
+        kind_conform(w->arena, w->kind, w->tree, w->known ? w->known : w->made, &unknown, &err);
 
     if (!tree)
         return fail_bad_request(w->r,
@@ -99,6 +99,7 @@ static int conform(struct write *w)
                                 STR_ARG(w->kind->kind), STR_ARG(w->kind->version),
                                 STR_ARG(w->kind->kind), err.text);
     w->tree = tree;
+    w->has_findings = unknown.paths.len > 0;
     if (w->r->options.validation == VALIDATION_IGNORE)
         return 0;
 
@@ -254,6 +255,8 @@ static int defaults(struct write *w)
 {
     w->tree = kind_default(w->arena, w->kind, w->tree, w->has_defaults);
     w->has_defaults = w->tree;
+    if (!w->conformed)
+        w->conformed = w->tree;
     if (!w->tree)
         return fail_too_large(w->r);
     return 0;
@@ -333,7 +336,10 @@ static int validate(struct write *w)
     w->errors = field_errors_in(w->arena);
     meta_validate(w);
     size_t n_meta = w->errors.list.len;
-    (w->known ? kind_validate : kind_validate_whole)(&w->errors, w->kind, w->tree, w->old);
+    if (w->judged)
+        kind_validate_new(&w->errors, w->kind, w->tree, w->judged);
+    else
+        (w->known ? kind_validate : kind_validate_whole)(&w->errors, w->kind, w->tree, w->old);
     check_as_stored(w);
     drop_repeated(&w->errors, n_meta);
     if (w->errors.list.len)
@@ -527,8 +533,9 @@ void write_tree(struct request *r, const struct json *body, const struct json *o
     /* Ownership is told from what the writer sent and its defaults; what admission and the
      * kind's strategy add belongs to nobody. The last defaults see what the strategy made. */
     static step_fn *const steps[] = {
-        parts,         conform,       names,      defaults, managed_fields,   admit_mutating,
-        system_fields, rules_prepare, generation, validate, admit_validating, defaults,
+        parts,          alike_find,       conform,       names,         defaults,
+        managed_fields, admit_mutating,   system_fields, rules_prepare, generation,
+        validate,       admit_validating, defaults,
     };
     struct arena *scratch = &r->server->scratch;
     struct arena_mark mark = arena_mark(scratch);
@@ -550,6 +557,7 @@ void write_tree(struct request *r, const struct json *body, const struct json *o
             return;
         }
     }
+    alike_keep(&w);
     put(&w);
     give_back(scratch, mark);
 }

@@ -20,6 +20,14 @@ struct write {
     struct str subresource;
     struct str name;
     struct field_errors errors;
+    /* Of a creation: others like it (alike.c). */
+    struct alike *alike; /* NULL: none is sought */
+    const struct json
+        *made; /* parts that conforming leaves as they are; those that were judged, too; */
+    const struct json *judged;            /*   NULL: none are known */
+    const struct json *asked, *conformed; /* it as it was sent, and with its defaults */
+    bool is_alike;                        /* all of its spec was known */
+    bool has_findings;                    /* its writer is told of it */
 };
 
 /* Completes a tree and puts it: `body` is the whole object as its writer wants it, `old` (with
@@ -43,6 +51,10 @@ const struct json *without_version(struct arena *a, const struct json *tree);
 
 /* Steps: 0, or -1 after the failure was answered. */
 void meta_validate(struct write *w); /* meta.c */
+int alike_find(struct write *w);     /* alike.c: puts what is known in for what was asked */
+/* Of a write that was let pass: for the next ones. */
+void alike_keep(struct write *w);
+void alike_free(struct server *s);
 int rules_prepare(struct write *w);  /* rules.c: what a kind's table cannot say */
 int admit_mutating(struct write *w); /* admit.c */
 int admit_validating(struct write *w);
