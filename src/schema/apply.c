@@ -635,6 +635,36 @@ static const struct json *merge(struct work *k, struct str id, const struct json
     return NULL;
 }
 
+/* The first elements of a set, each with all below it. */
+static struct fieldset heads_of(struct arena *a, struct fieldset set)
+{
+    fieldset_level level = {0};
+
+    for (size_t i = 0; i < set.n; i++)
+        vec_push_in(a, &level, (struct fieldset_entry){.e = set.at[i].e, .is_member = true});
+    return fieldset_of(a, &level);
+}
+
+/* An apply is about what it owns now, and what it owned: the sets of those who own nothing of
+ * the first elements of these are not needed. False where all are to be read. */
+static bool touch_of_apply(struct work *k, const struct json *list, struct str own,
+                           struct fieldset applied, struct managed_touch *out)
+{
+    struct managed entries = {0};
+    struct fieldset last = {0};
+
+    if (!is_fitting(k) || managed_heads(k->a, list, &entries, NULL) < 0)
+        return false;
+    const struct managed_entry *e = managed_find(&entries, own);
+    if (e && (!str_eq(e->version, k->w->kind->api_version) ||
+              sets_read(k->w->sets, k->a, e->before, &last, NULL) < 0))
+        return false;
+    out->touched = fieldset_union(k->a, heads_of(k->a, applied), heads_of(k->a, last));
+    out->version = k->w->kind->api_version;
+    out->own = own;
+    return true;
+}
+
 const struct json *apply_config(struct arena *a, const struct apply_write *w,
                                 const struct json *live, const struct json *config,
                                 struct apply_conflicts *conflicts, struct err *err)
@@ -645,23 +675,26 @@ const struct json *apply_config(struct arena *a, const struct apply_write *w,
                               .subresource = w->subresource,
                               .version = w->kind->api_version,
                               .is_apply = true};
-    const struct json *fields;
+    const struct json *fields, *list = managed_of(live);
     struct fieldset applied = {0};
+    struct managed_touch touch;
     struct work k;
 
     begin(&k, a, w);
+    e.id = managed_id(a, e.manager, true, e.subresource, e.version);
     fields = known_config(&k, config);
     if (fields && sets_read(w->sets, a, fields, &applied, NULL) < 0)
         fields = NULL;
     if (!fields && check_config(&k, config, err) < 0)
         return NULL;
-    if (managed_read(a, managed_of(live), NULL, &k.managed, &k.managers, err) < 0) {
+    bool is_partial = fields && touch_of_apply(&k, list, e.id, applied, &touch);
+    if (managed_read(a, list, is_partial ? &touch : NULL, &k.managed, &k.managers, err) < 0) {
         err_wrap(err, "failed to decode managed fields");
         return NULL;
     }
     if (live && k.managers.list.len == 0)
         record(&k, S(BEFORE_FIRST_APPLY), nothing(&k), before, NULL);
-    e.id = managed_put(a, &k.managed, e)->id;
+    managed_put(a, &k.managed, e);
     next = merge(&k, e.id, before, config, applied, conflicts, err);
     if (!next)
         return NULL;

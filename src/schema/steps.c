@@ -124,7 +124,21 @@ static const struct owner *owner_of(const struct step *x, struct str id)
     return NULL;
 }
 
-/* What becomes of an entry follows from its own set and from what is changed. */
+/* Is the entry as it was before, or apart? */
+static bool fits(const struct step *x, const struct managed_touch *touch, const struct view *v,
+                 const struct managed_entry *e)
+{
+    const struct owner *o = owner_of(x, e->id);
+
+    if (!str_eq(e->version, touch->version))
+        return false;
+    if (o && !o->is_apart)
+        return o->before.len && str_eq(seen_as(v, text_of(e)), o->before);
+    return (o && str_eq(text_of(e), o->before)) || managed_is_apart(touch, e);
+}
+
+/* What becomes of an entry follows from its own set and from what is changed: others may be
+ * missing. */
 static bool takes_place(const struct step *x, const struct step_of *of, const struct view *v,
                         struct managed *m)
 {
@@ -133,17 +147,9 @@ static bool takes_place(const struct step *x, const struct step_of *of, const st
 
     if (own && own->before.len && !managed_find(m, own->id))
         return false;
-    vec_each (i, &m->entries) {
-        const struct managed_entry *e = &m->entries.at[i];
-        const struct owner *o = owner_of(x, e->id);
-        if (!str_eq(e->version, touch.version))
+    vec_each (i, &m->entries)
+        if (!fits(x, &touch, v, &m->entries.at[i]))
             return false;
-        if (o && o->is_apart && str_eq(text_of(e), o->before))
-            continue;
-        if (o && !o->is_apart ? !o->before.len || !str_eq(seen_as(v, text_of(e)), o->before)
-                              : !managed_is_apart(&touch, e))
-            return false;
-    }
     return true;
 }
 
@@ -171,9 +177,10 @@ static void follow(const struct step *x, struct arena *a, const struct step_of *
     vec_each (i, &m->entries) {
         struct managed_entry *e = &m->entries.at[i];
         const struct owner *o = owner_of(x, e->id);
-        if (o && !o->is_apart && o->after.len == 0)
+        bool is_about = o && !o->is_apart;
+        if (is_about && o->after.len == 0)
             continue;
-        if (o && !o->is_apart && !o->is_as_read)
+        if (is_about && !o->is_as_read)
             e->after = json_new(
                 a,
                 json_of_raw(v->uid.len ? uid_swap(a, o->after, str_of(any_uid, UID_LEN), v->uid)

@@ -247,10 +247,13 @@ static int compare_entry(struct work *w, const struct schema *s, const struct js
 }
 
 /* As most members of two versions are. False says nothing of objects and lists. */
-static bool is_same(const struct json *l, const struct json *r)
+static inline bool is_same(const struct json *l, const struct json *r)
 {
-    return json_is_shared(l, r) ||
-           (l->type != JSON_OBJECT && l->type != JSON_ARRAY && json_eq(l, r));
+    if (json_is_shared(l, r))
+        return true;
+    if (l->type == JSON_STRING && r->type == JSON_STRING)
+        return l->len == r->len && bytes_eq(l->s, r->s, l->len);
+    return l->type != JSON_OBJECT && l->type != JSON_ARRAY && json_eq(l, r);
 }
 
 static inline bool is_at(const struct json *map, size_t i, struct str name)

@@ -481,9 +481,18 @@ TEST(apply_config_shapes)
     scoped(shapes_fini) struct shapes shapes = {0};
     struct sets *sets = sets_new();
     struct world plain = {.a = &a}, kept = {.a = &a};
+    const struct json *edited = thing_parse(
+        &a, "{'apiVersion':'test/v1','kind':'Thing','metadata':{'labels':{'a':'1'},"
+            "'managedFields':[{'manager':'edit','operation':'Update','apiVersion':'test/v1',"
+            "'fieldsType':'FieldsV1','fieldsV1':{'f:metadata':{'f:labels':{'.':{},'f:a':{}}}}},"
+            "{'manager':'make','operation':'Update','apiVersion':'test/v1','fieldsType':"
+            "'FieldsV1','fieldsV1':{'f:spec':{'.':{},'f:tags':{'.':{},'v:\\'a\\'':{}}}}}]},"
+            "'spec':{'tags':['a']}}");
 
-    for (size_t i = 0; i < 4 * countof(steps); i++) {
+    for (size_t i = 0; i < 6 * countof(steps); i++) {
         size_t n = i % countof(steps);
+        if (i >= 3 * countof(steps) && n == 0)
+            plain.live = kept.live = json_parse_raw(&a, json_text(&a, edited), &stored, NULL);
         const struct json *next[2];
         struct world *w = &plain;
         const struct json *config =
