@@ -16,7 +16,7 @@ struct owner {
 struct step {
     struct arena arena;
     const struct kind *kind; /* NULL: not in use */
-    bool has_any_uid;        /* its texts hold ANY_UID for what may be any */
+    bool has_any_uid;        /* any_uid stands in its texts where any may */
     struct str key;
     uint64_t hash, used;
     struct fieldset touched;
@@ -51,12 +51,12 @@ uint64_t steps_taken(const struct steps *s)
 
 struct buf step_key(struct arena *a, struct str subresource, struct str manager)
 {
+    const uint32_t lengths[] = {(uint32_t)subresource.len, (uint32_t)manager.len};
     struct buf key = buf_in(a, 1024);
 
+    buf_add(&key, str_of((const char *)lengths, sizeof(lengths)));
     buf_add(&key, subresource);
-    buf_byte(&key, '\n');
     buf_add(&key, manager);
-    buf_byte(&key, '\n');
     return key;
 }
 

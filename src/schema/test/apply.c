@@ -2,14 +2,6 @@
 #include "schema/apply.h"
 #include "thing_priv.h"
 
-static const struct kind thing_kind = {.group = S_INIT("test"),
-                                       .version = S_INIT("v1"),
-                                       .kind = S_INIT("Thing"),
-                                       .api_version = S_INIT("test/v1"),
-                                       .style = KIND_CUSTOM,
-                                       .status = true,
-                                       .schema = &thing};
-
 /* One object and its clock. */
 struct world {
     struct arena *a;

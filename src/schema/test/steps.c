@@ -5,13 +5,6 @@
 #define WRITES 6000
 #define FORGET_EACH 40 /* writes: then it begins anew */
 
-static const struct kind thing_kind = {.group = S_INIT("test"),
-                                       .version = S_INIT("v1"),
-                                       .kind = S_INIT("Thing"),
-                                       .api_version = S_INIT("test/v1"),
-                                       .style = KIND_CUSTOM,
-                                       .status = true,
-                                       .schema = &thing};
 /* The same in its first version, which some entries are at. */
 static const struct kind thing_first = {.group = S_INIT("test"),
                                         .version = S_INIT("v0"),

@@ -85,6 +85,13 @@ static const struct schema_field thing_fields[] = {
     {S_INIT("apiVersion"), &thing_text  },
 };
 static const struct schema thing = THING_OBJECT(thing_fields);
+static const struct kind thing_kind = {.group = S_INIT("test"),
+                                       .version = S_INIT("v1"),
+                                       .kind = S_INIT("Thing"),
+                                       .api_version = S_INIT("test/v1"),
+                                       .style = KIND_CUSTOM,
+                                       .status = true,
+                                       .schema = &thing};
 
 /* 'single' quotes stand for double ones; NULL for NULL. */
 static inline const struct json *thing_parse(struct arena *a, const char *z)
