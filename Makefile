@@ -4,10 +4,13 @@ BUILD ?= build
 MESON_FLAGS ?= -Dbuildtype=release -Ddebug=true
 PREFIX ?= /usr/local
 EXECUTIONS ?= 100000000
-export BUILD
+# What is measured and installed; MEASURED=build measures the quick build.
+MEASURED ?= build-release
+measured = $(if $(filter build-release,$(MEASURED)),scripts/release,ninja -C $(MEASURED) --quiet)
+export BUILD MEASURED
 
 .PHONY: all deps check check-quick check-format check-rooms check-benches check-unit check-e2e check-conformance \
-	check-san check-clang check-fuzz check-fuzz-cel check-crash check-campaign check-mutants bench \
+	check-san check-clang check-fuzz check-fuzz-cel check-crash check-campaign check-mutants release bench \
 	bench-kueue bench-kueue-peer hooks format install clean help
 
 all: $(BUILD)/build.ninja ## build everything; the program is build/berth
@@ -76,36 +79,40 @@ check-campaign: all ## a million random worlds of queues against the slow model 
 check-mutants: all ## planted one-line faults; each must turn a test red
 	@scripts/check-mutants
 
+release: ## what is installed and measured (build-release/): laid out by what a load ran, linked as one
+	@scripts/release
+
 bench: all ## instructions and ratios; see bench/README.md
 	@scripts/bench
 
-bench-kueue: all ## Kueue's load shapes: baseline and large-scale on a berth, baseline simulated
-	@ninja -C $(BUILD) bench/bench-kueue >/dev/null
-	@BERTH=$(BUILD)/berth $(BUILD)/bench/bench-kueue baseline large-scale
-	@$(BUILD)/bench/bench-kueue --sim baseline
+bench-kueue: ## Kueue's load shapes: baseline and large-scale on a berth, baseline simulated
+	@$(measured) berth bench/bench-kueue
+	@BERTH=$(MEASURED)/berth $(MEASURED)/bench/bench-kueue baseline large-scale
+	@$(MEASURED)/bench/bench-kueue --sim baseline
 
 SHAPES ?= ../shared/bench/kueue
 SHAPE ?= baseline
-bench-kueue-peer: all ## Kueue's own load runner over HTTPS against a durable berth (SHAPE=baseline QPS=2000; needs Go)
-	@berth=$$(realpath $(BUILD)/berth) file=$$(realpath $(SHAPES)/$(SHAPE)/generator.yaml) && \
+bench-kueue-peer: ## Kueue's own load runner over HTTPS against a durable berth (SHAPE=baseline QPS=2000; needs Go)
+	@$(measured) berth
+	@berth=$$(realpath $(MEASURED)/berth) file=$$(realpath $(SHAPES)/$(SHAPE)/generator.yaml) && \
 		cd bench/peers/kueue && BERTH=$$berth go run . $$file $(QPS)
 
-bench-jobs: all ## what Jobs cost: decisions, one large Job simulated, 50,000 Jobs and 2,000 CronJobs on a durable berth
+bench-jobs: ## what Jobs cost: decisions, one large Job simulated, 50,000 Jobs and 2,000 CronJobs on a durable berth
 	@scripts/bench jobs
-	@$(BUILD)/bench/bench-jobs --berth
-	@$(BUILD)/bench/bench-jobs --cron
+	@$(MEASURED)/bench/bench-jobs --berth
+	@$(MEASURED)/bench/bench-jobs --cron
 
 hooks: ## run check-quick before each commit
 	@printf '#!/bin/sh\nexec make -s check-quick\n' >"$$(git rev-parse --git-path hooks)/pre-commit"
 	@chmod +x "$$(git rev-parse --git-path hooks)/pre-commit"
 
-install: all ## install berth and its systemd unit under PREFIX
-	install -D -m 755 $(BUILD)/berth $(DESTDIR)$(PREFIX)/bin/berth
+install: release ## install berth and its systemd unit under PREFIX
+	install -D -m 755 build-release/berth $(DESTDIR)$(PREFIX)/bin/berth
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
 	sed 's,/usr/local/bin,$(PREFIX)/bin,' docs/berth.service >$(DESTDIR)$(PREFIX)/lib/systemd/system/berth.service
 
 clean: ## throw the builds away
-	rm -rf build build-san build-clang build-fuzz
+	rm -rf build build-release build-san build-clang build-fuzz
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
