@@ -97,19 +97,22 @@ static void bind(struct step *s, const struct pod *pod, struct str node)
 {
     struct scheduler *sc = s->ctx;
     struct json_obj body = obj_in(s->arena), meta = obj_in(s->arena), to = obj_in(s->arena);
-    struct client_target t = {
-        .kind = &kind_pod, .ns = s->ns, .name = s->name, .subresource = S("binding")};
+    struct client_target t = {.kind = &kind_pod,
+                              .ns = s->ns,
+                              .name = s->name,
+                              .subresource = S("binding"),
+                              .is_lent = true};
 
-    obj_setz(&meta, "name", json_of_str(s->name));
-    obj_setz(&meta, "namespace", json_of_str(s->ns));
-    obj_setz(&meta, "uid", json_of_str(pod->metadata->uid));
-    obj_setz(&to, "apiVersion", json_of_z("v1"));
-    obj_setz(&to, "kind", json_of_z("Node"));
-    obj_setz(&to, "name", json_of_str(node));
-    obj_setz(&body, "apiVersion", json_of_z("v1"));
-    obj_setz(&body, "kind", json_of_z("Binding"));
-    obj_setz(&body, "metadata", obj_done(&meta));
-    obj_setz(&body, "target", obj_done(&to));
+    obj_add(&meta, S("name"), json_of_str(s->name));
+    obj_add(&meta, S("namespace"), json_of_str(s->ns));
+    obj_add(&meta, S("uid"), json_of_str(pod->metadata->uid));
+    obj_add(&to, S("apiVersion"), json_of_z("v1"));
+    obj_add(&to, S("kind"), json_of_z("Node"));
+    obj_add(&to, S("name"), json_of_str(node));
+    obj_add(&body, S("apiVersion"), json_of_z("v1"));
+    obj_add(&body, S("kind"), json_of_z("Binding"));
+    obj_add(&body, S("metadata"), obj_done(&meta));
+    obj_add(&body, S("target"), obj_done(&to));
     sched_assume(sc->sched, pod, node);
     sched_unpark(sc->sched, s->key);
     step_post(s, &t, json_new(s->arena, obj_done(&body)), bound, (void *)(uintptr_t)pod);

@@ -209,7 +209,8 @@ static void fail_binding(struct request *r, const char *why)
 void binding_create(struct request *r)
 {
     struct arena *a = r->arena;
-    struct str node = json_str(json_path(r->body, "target", "name", NULL));
+    /* The inner write may outlive a body that is lent. */
+    struct str node = str_copy(a, json_str(json_path(r->body, "target", "name", NULL)));
 
     if (!node.len) {
         struct field_errors errors = field_errors_in(a);
@@ -237,6 +238,7 @@ void binding_create(struct request *r)
     }
     const struct json *tree = json_with(a, old, json_of_str(node), "spec", "nodeName", NULL);
     const struct json *annotations = meta_get(r->body, S("annotations"));
+    annotations = annotations ? json_copy(a, annotations) : NULL;
     json_each_member (m, annotations) {
         struct json_obj all = obj_from(a, meta_get(tree, S("annotations")));
         obj_set(&all, m->name, m->value);
