@@ -8,6 +8,8 @@
 
 /* ---- by Job ---- */
 
+#define CHANGES_FIRST 512 /* bytes: most Jobs have few pods */
+
 struct job_known *job_memory_find(const struct job_memory *m, struct str path)
 {
     struct job_known **k = map_get(&m->by_path, path);
@@ -17,9 +19,8 @@ struct job_known *job_memory_find(const struct job_memory *m, struct str path)
 
 static void drop_changed(struct job_known *k)
 {
-    vec_each (i, &k->changed)
-        free(k->changed.at[i].uid);
     vec_clear(&k->changed);
+    arena_fini(&k->changes);
 }
 
 static void drop_strangers(struct job_known *k)
@@ -222,14 +223,12 @@ void job_known_changed(struct job_known *k, struct object *pod)
 
     if (!k->is_full)
         return; /* all are read anyway */
-    if (k->changed.len && str_eqz(uid, vec_last(&k->changed).uid))
+    if (k->changed.len && str_eq(uid, vec_last(&k->changed).uid))
         return; /* one pod, again */
-    char *own = mem_alloc(uid.len + name.len + 2);
-    memcpy(own, uid.at, uid.len);
-    own[uid.len] = 0;
-    memcpy(own + uid.len + 1, name.at, name.len);
-    own[uid.len + 1 + name.len] = 0;
-    vec_push(&k->changed, (struct job_change){own, own + uid.len + 1});
+    if (!k->changed.len)
+        k->changes = arena_sized(CHANGES_FIRST);
+    vec_push(&k->changed,
+             (struct job_change){str_copy(&k->changes, uid), str_copy(&k->changes, name)});
 }
 
 void job_known_doubt(struct job_known *k)
@@ -264,10 +263,10 @@ static void read_changed(struct job_known *k, const struct job *job,
                          const struct job_change *change)
 {
     scoped(arena_fini) struct arena a = arena_sized(16 << 10);
-    struct str uid = str_from(change->uid), ns, name;
+    struct str uid = change->uid, ns, name;
 
     str_cut(str_from(k->path), '/', &ns, &name);
-    struct object *now = cache_get(pods, ns, str_from(change->name));
+    struct object *now = cache_get(pods, ns, change->name);
     uint32_t *at = map_get(&k->at, uid);
     if (!now || !str_eq(object_uid(now), uid)) {
         remove_pod(k, uid);

@@ -23,8 +23,7 @@ struct job_source {
 /* A pod to read anew: not the version that told of it, whose bytes would stay in memory for as
  * long as the look waits. */
 struct job_change {
-    char *uid; /* owned; its name behind it */
-    const char *name;
+    struct str uid, name;
 };
 
 struct job_known {
@@ -34,6 +33,7 @@ struct job_known {
     VEC(struct job_source) sources; /* the same order */
     MAP(uint32_t) at;               /* place by the pod's uid */
     VEC(struct job_change) changed;
+    struct arena changes;  /* of their texts */
     MAP(char *) let_go;    /* uids whose finalizer we took, and caches may still show */
     VEC(char *) strangers; /* names of pods that the selector no longer selects */
     bool is_full;          /* every pod was read once */
