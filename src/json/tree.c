@@ -337,9 +337,16 @@ static inline const char *copy_text(struct json_copier *c, const char *at, size_
 {
     char *to = c->text;
 
-    if (n)
-        memcpy(to, at, n);
     c->text += n;
+    if (n >= 8 && n <= 32) { /* most, without a call: words that may overlap */
+        uint64_t word, last;
+        memcpy(&last, at + n - 8, 8);
+        for (size_t i = 0; i + 8 < n; i += 8)
+            memcpy(&word, at + i, 8), memcpy(to + i, &word, 8);
+        memcpy(to + n - 8, &last, 8);
+    } else if (n) {
+        memcpy(to, at, n);
+    }
     return to;
 }
 
@@ -347,7 +354,8 @@ static void copy_nodes(struct json_copier *c, const struct json *v, struct json 
 
 static inline void copy(struct json_copier *c, const struct json *v, struct json *out)
 {
-    *out = (struct json){.type = v->type, .place = v->place, .len = v->len, .i = v->i};
+    *out = *v;
+    out->thawed = 0;
     if (has_text(v))
         out->s = copy_text(c, v->s, v->len);
     else if (has_nodes(v))
