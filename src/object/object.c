@@ -128,6 +128,7 @@ struct draft {
     /* The version before, whose text and nodes may be taken; NULL where nothing is known. */
     const struct recent *was;
     const char *was_bytes;
+    struct str was_head; /* its text up to the place of the revision */
     struct json_member meta[RECENT_META_MOST + 1]; /* without resourceVersion */
     uint32_t meta_at[RECENT_META_MOST + 1], n_meta;
     struct recent_text texts[RECENT_PARTS];
@@ -241,20 +242,38 @@ static void write_part(struct draft *d, enum recent_name name, const struct json
     text->len = (uint32_t)d->out.len - text->at;
 }
 
-/* apiVersion and kind, then metadata, then the rest: so the first `"metadata":{` of the text is
- * the object's own, whatever its spec holds. */
-static void write_draft(struct draft *d)
+static bool is_same_head(const struct draft *d)
 {
+    for (size_t i = 0; i < countof(head); i++)
+        if (!d->was ||
+            !json_is_shared(json_get(d->tree, head[i]), json_get(d->was->tree, head[i])))
+            return false;
+    return true;
+}
+
+static void write_head(struct draft *d)
+{
+    if (is_same_head(d)) {
+        buf_add(&d->out, d->was_head);
+        return;
+    }
     buf_byte(&d->out, '{');
     for (size_t i = 0; i < countof(head); i++) {
         const struct json *v = json_get(d->tree, head[i]);
         if (!v)
             continue;
         write_name(d, head[i]);
-        json_write_measured(&d->out, &d->rest, v);
+        json_write(&d->out, v);
         buf_byte(&d->out, ',');
     }
     buf_add(&d->out, S("\"metadata\":{"));
+}
+
+/* apiVersion and kind, then metadata, then the rest: so the first `"metadata":{` of the text is
+ * the object's own, whatever its spec holds. */
+static void write_draft(struct draft *d)
+{
+    write_head(d);
     d->revision_at = (uint32_t)d->out.len;
     write_metadata(d, json_getz(d->tree, "metadata"));
     json_each_member (m, d->tree) {
@@ -346,6 +365,9 @@ static void remember(struct object *o, struct draft *d)
 
     if (o->n_bytes > RECENT_MAX_BYTES || d->n_meta > RECENT_META_MOST)
         return;
+    for (size_t i = 0; i < countof(head); i++)
+        if (json_get(d->tree, head[i]))
+            json_measure(room, json_get(d->tree, head[i]));
     for (size_t i = 0; i < d->n_meta; i++)
         if (is_managed(d->meta[i].name))
             json_measure(room, &d->meta[i].value);
@@ -405,6 +427,7 @@ struct object *object_after(const struct object *before, const struct kind *kind
     if (before && before->bytes && before->recent) {
         d.was = before->recent;
         d.was_bytes = before->bytes;
+        d.was_head = str_of(before->bytes, before->revision_at);
     }
     assert(json_len(metadata) > 0);
     write_draft(&d);
