@@ -1,6 +1,7 @@
 /* Two lines of JSON, a live Job and a config: an apply is refused, or the same apply again
- * gives back the very object; a recorded update leaves field sets that can be read; a strategic
- * merge patch leaves its inputs as they were. */
+ * gives back the very object; a recorded update leaves field sets that can be read, and the
+ * same ones where it was made before; a strategic merge patch leaves its inputs as they were.
+ */
 #include "schema/apply.h"
 #include "api/find.h"
 #include "schema/strategic.h"
@@ -14,6 +15,30 @@ static void check_sets(struct arena *a, const struct json *object)
 
     json_each (i, list)
         assert(fieldset_read(a, json_getz(&list->items[i], "fieldsV1"), &set, NULL) == 0);
+}
+
+/* The first is seen, the second learnt, the third is known. */
+static void check_steps(struct arena *a, struct apply_write w, const struct json *live,
+                        const struct json *next)
+{
+    static const struct json_raw_path stored = {
+        {S_INIT("metadata"), S_INIT("managedFields"), S_INIT("fieldsV1")},
+        3
+    };
+    struct steps *steps = steps_new();
+
+    live = json_parse_raw(a, json_text(a, live), &stored, NULL);
+    assert(live);
+    const struct json *list = json_path(live, "metadata", "managedFields", NULL);
+    if (list)
+        next = json_with(a, next, *list, "metadata", "managedFields", NULL);
+    w.manager = S("update");
+    w.is_known = true;
+    struct str plain = json_text(a, apply_update(a, &w, live, next));
+    w.steps = steps;
+    for (int i = 0; i < 3; i++)
+        assert(str_eq(json_text(a, apply_update(a, &w, live, next)), plain));
+    steps_free(steps);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -36,8 +61,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_sets(&a, apply_update(&a, &w, live, config));
         w.force = true;
         const struct json *once = apply_config(&a, &w, live, config, &conflicts, NULL);
-        if (once)
+        if (once) {
             assert(apply_config(&a, &w, once, config, &conflicts, NULL) == once);
+            check_steps(&a, w, once, live);
+        }
+        check_steps(&a, w, live, config);
     }
     schema_strategic_apply(&a, job->schema, live, config, NULL);
     const struct json *diff = schema_strategic_diff(&a, job->schema, live, config, NULL);
