@@ -75,12 +75,14 @@ int admit_priority(struct write *w)
                                     json_i64(given, 0), source.value);
     const struct json *class = class_named(classes, n, source.name);
     struct str policy = json_str(json_getz(class, "preemptionPolicy"));
+    struct json_obj out = obj_from(w->arena, spec);
     if (source.name.len && !name.len)
-        spec_set(w, S("priorityClassName"), json_of_str(source.name));
-    spec_set(w, S("priority"), json_of_i64(source.value));
+        obj_setz(&out, "priorityClassName", json_of_str(source.name));
+    obj_setz(&out, "priority", json_of_i64(source.value));
     if (!json_has(json_getz(spec, "preemptionPolicy")))
-        spec_set(w, S("preemptionPolicy"),
+        obj_setz(&out, "preemptionPolicy",
                  json_of_str(policy.len ? policy : S("PreemptLowerPriority")));
+    w->tree = json_with(w->arena, w->tree, obj_done(&out), "spec", NULL);
     return 0;
 }
 
@@ -113,10 +115,10 @@ int admit_tolerations(struct write *w)
         if (tolerates(given, keys[i]))
             continue;
         struct json_obj t = obj_in(w->arena);
-        obj_setz(&t, "key", json_of_str(keys[i]));
-        obj_setz(&t, "operator", json_of_z("Exists"));
-        obj_setz(&t, "effect", json_of_z("NoExecute"));
-        obj_setz(&t, "tolerationSeconds", json_of_i64(TOLERATION_S));
+        obj_add(&t, S("key"), json_of_str(keys[i]));
+        obj_add(&t, S("operator"), json_of_z("Exists"));
+        obj_add(&t, S("effect"), json_of_z("NoExecute"));
+        obj_add(&t, S("tolerationSeconds"), json_of_i64(TOLERATION_S));
         arr_add(&all, obj_done(&t));
         is_changed = true;
     }
