@@ -146,7 +146,6 @@ static struct json shuffled(struct arena *a, const struct json *v, uint32_t *cha
     return obj_done(&out);
 }
 
-/* Whatever a version takes over from the one before, it is what it would be without it. */
 /* Versions with one spec have one view of it, which stays for whoever holds one of them. */
 TEST(object_view_of_a_spec)
 {
@@ -197,6 +196,7 @@ TEST(object_view_of_a_spec)
     }
 }
 
+/* Whatever a version takes over from the one before, it is what it would be without it. */
 TEST(object_after_any_change)
 {
     struct arena first = {0};
