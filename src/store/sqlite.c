@@ -90,7 +90,7 @@ sqlite3 *sqlite_open(const char *dir, int flags, struct err *err)
     const char *path = str_z(&a, str_printf(&a, "%s/%s", dir, STORE_FILE));
     sqlite3 *db = NULL;
 
-    if (sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
+    if (sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, gather_files()) != SQLITE_OK) {
         scoped(arena_fini) struct arena b = {0};
         sqlite_fail(err, db, str_z(&b, str_printf(&b, "cannot open store '%s'", path)));
         sqlite3_close(db);

@@ -36,6 +36,12 @@ int sqlite_check_format(sqlite3 *db, const char *dir, struct err *err);
  * On the writer's thread, outside a transaction. */
 bool wal_make_room(sqlite3 *db);
 
+/* ---- gather.c ---- */
+
+/* The name of a VFS that is the system's, but gathers what a commit writes to the log. Not for
+ * connections whose commits do not sync. */
+const char *gather_files(void);
+
 /* ---- writer.c: one thread, a queue in and a queue out ---- */
 
 struct writer;

@@ -10,7 +10,7 @@
 #include "store/sqlite_priv.h"
 
 #define PIECE ((sqlite3_int64)512 << 10)  /* at one go: what a commit may have to wait for */
-#define AT_ONCE ((sqlite3_int64)64 << 10) /* in one write; SQLite takes less than 128 KiB */
+#define AT_ONCE ((sqlite3_int64)64 << 10) /* in one write */
 
 bool wal_make_room(sqlite3 *db)
 {
