@@ -138,8 +138,7 @@ static int make_tables(sqlite3 *db, struct err *err)
     struct str sql = str_printf(
         &a,
         "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-1024;"
-        "PRAGMA journal_size_limit=16777216; PRAGMA "
-        "temp_store=MEMORY; BEGIN IMMEDIATE;"
+        "PRAGMA journal_size_limit=%lld; PRAGMA temp_store=MEMORY; BEGIN IMMEDIATE;"
         "CREATE TABLE IF NOT EXISTS meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
         "CREATE TABLE IF NOT EXISTS kind(id INTEGER PRIMARY KEY, name TEXT NOT NULL);"
         "CREATE TABLE IF NOT EXISTS head(id INTEGER PRIMARY KEY, kind INTEGER NOT NULL,"
@@ -148,7 +147,7 @@ static int make_tables(sqlite3 *db, struct err *err)
         "CREATE TABLE IF NOT EXISTS body(id INTEGER PRIMARY KEY, value BLOB NOT NULL);"
         "INSERT OR IGNORE INTO meta VALUES('revision', 0);"
         "PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT;",
-        STORE_APPLICATION, STORE_FORMAT);
+        2LL * STORE_LOG_ROOM, STORE_APPLICATION, STORE_FORMAT);
 
     return sqlite_exec(db, str_z(&a, sql), "cannot prepare the store", err);
 }

@@ -16,7 +16,7 @@
 #define STORE_FILE "berth.db"
 #define STORE_LOCK "berth.lock"
 #define STORE_APPLICATION 0x42727468 /* "Brth", the file's application_id */
-#define STORE_LOG_PAGES 2000         /* in the log when it is copied into the file */
+#define STORE_LOG_PAGES 4000         /* in the log when it is copied into the file */
 /* Bytes of so many, each with the head of its frame (24), and one batch more. */
 #define STORE_LOG_ROOM ((sqlite3_int64)(STORE_LOG_PAGES + 200) * (4096 + 24))
 
