@@ -2,7 +2,8 @@
  *
  * Written only where something changed: QUEUE_STATUS_AFTER the change, and for one queue not
  * again before QUEUE_STATUS_EVERY, or longer where there are more than QUEUE_STATUS_MANY of
- * them. A thousand admissions are not a thousand writes of the same numbers.
+ * them; but once nothing changed for QUEUE_STATUS_QUIET. A thousand admissions are not a
+ * thousand writes of the same numbers, and what is left at their end is told soon.
  *
  * Under admission fair sharing a LocalQueue's status keeps what it consumed, too: sampled at an
  * interval, and read back by the next process (reference/kueue.md 3.11).
@@ -21,6 +22,7 @@
 
 #define QUEUE_STATUS_AFTER span_ms(100)
 #define QUEUE_STATUS_EVERY span_s(2)
+#define QUEUE_STATUS_QUIET span_ms(250)
 #define QUEUE_STATUS_MANY 200
 
 /* When a queue was last written, and whether it is to be looked at anyway. */
@@ -38,6 +40,8 @@ struct queue_status {
     struct cache *cqs, *lqs;
     struct controller *cq_controller, *lq_controller;
     struct pace cq_pace, lq_pace;
+    struct io_timer *quiet; /* runs while a write is put off */
+    struct span changed;    /* uptime of the newest change */
     bool shows_share; /* fair sharing is on */
     bool samples;     /* admission fair sharing is, every: */
     struct span sampling;
@@ -356,14 +360,41 @@ static int reconcile_lq(struct step *s, struct err *err)
 
 /* ---- wiring ---- */
 
+static void queue_due(struct controller *c, const struct pace *p)
+{
+    map_each (i, &p->queues) {
+        if (map_at(&p->queues, i)->is_due)
+            controller_queue(c, map_key(&p->queues, i));
+    }
+}
+
+static void look_for_quiet(void *ctx)
+{
+    struct queue_status *qs = ctx;
+    struct io *io = control_io(qs->control);
+    int64_t left = qs->changed.ns + QUEUE_STATUS_QUIET.ns - io_uptime(io).ns;
+
+    if (left > 0) {
+        io_timer_set(qs->quiet, (struct span){left});
+        return;
+    }
+    queue_due(qs->cq_controller, &qs->cq_pace);
+    queue_due(qs->lq_controller, &qs->lq_pace);
+}
+
 static void soon(struct queue_status *qs, struct controller *c, struct pace *p, struct str path)
 {
     struct paced *q = pace_of(p, path);
+    struct io *io = control_io(qs->control);
 
+    qs->changed = io_uptime(io);
     if (q->is_due)
         return;
     q->is_due = true;
-    controller_queue_after(c, path, pace_left(p, q, io_now(control_io(qs->control))));
+    struct span left = pace_left(p, q, io_now(io));
+    controller_queue_after(c, path, left);
+    if (left.ns > QUEUE_STATUS_QUIET.ns && !io_timer_is_set(qs->quiet))
+        io_timer_set(qs->quiet, QUEUE_STATUS_QUIET);
 }
 
 static void changed(void *ctx, struct str cq, struct str lq)
@@ -389,6 +420,7 @@ struct queue_status *queue_status_new(struct control *c, struct admit *admit,
 
     qs->admit = admit;
     qs->control = c;
+    qs->quiet = io_timer_new(control_io(c), look_for_quiet, qs);
     qs->shows_share = config->fair_sharing;
     qs->samples = config->afs && queue_gate(config, QUEUE_GATE_AFS);
     qs->sampling = config->afs_sampling;
@@ -408,5 +440,6 @@ void queue_status_free(struct queue_status *qs)
 {
     pace_fini(&qs->cq_pace);
     pace_fini(&qs->lq_pace);
+    io_timer_free(qs->quiet);
     free(qs);
 }
