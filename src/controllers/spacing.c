@@ -4,11 +4,17 @@
 void spacing_ran(struct spacing *s, struct span began, struct span ended)
 {
     int64_t took = MAX(ended.ns - began.ns, INT64_C(0));
+    int64_t saved = began.ns - SPACING_BURST * SPACING_EVERY.ns;
 
-    s->next.ns = ended.ns + MIN(took * SPACING_TIMES, SPACING_MOST.ns);
+    s->pressed.ns = ended.ns + MIN(took * SPACING_TIMES, SPACING_MOST.ns);
+    s->paid.ns = MAX(s->paid.ns, saved) + SPACING_EVERY.ns;
 }
 
 struct span spacing_left(const struct spacing *s, struct span now, bool is_pressed)
 {
-    return (struct span){is_pressed ? MAX(s->next.ns - now.ns, INT64_C(0)) : 0};
+    int64_t next = s->paid.ns + SPACING_EVERY.ns;
+
+    if (is_pressed)
+        next = MAX(next, s->pressed.ns);
+    return (struct span){MAX(next - now.ns, INT64_C(0))};
 }
