@@ -3,16 +3,19 @@
 //	go run . GENERATOR.yaml [QPS]
 //
 // Starts ../../../build/berth (or $BERTH) in a new directory, lets `go tool runner` (Kueue's
-// test/performance/scheduler/runner, built as a module) drive it, and prints the wall time that
-// the runner took and the processor time that berth took. Without a file it says so and ends.
+// test/performance/scheduler/runner, built as a module) drive it, and prints the wall time and
+// the processor time that berth took until the runner had all it waits for (what it measures of
+// Kueue ends there, too), and again until it had cleaned up. Without a file it says so and ends.
 package main
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -43,6 +46,41 @@ func start(program, data string) *exec.Cmd {
 	return nil
 }
 
+// Returns once the file is there, or the process is no more.
+func awaitFile(name string, pid int) {
+	for {
+		state := stat(pid)
+		if _, err := os.Stat(name); err == nil || state == nil || state[0] == "Z" {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// The fields of /proc/PID/stat behind the name; nil where there is none.
+func stat(pid int) []string {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+}
+
+// User and system time, which Linux tells in hundredths of a second.
+func processor(pid int) (sum time.Duration) {
+	if s := stat(pid); s != nil {
+		for _, ticks := range s[11:13] {
+			n, _ := strconv.Atoi(ticks)
+			sum += time.Duration(n) * 10 * time.Millisecond
+		}
+	}
+	return sum
+}
+
+func tell(what string, d time.Duration) {
+	fmt.Printf("%-52s %10.2f s\n", "kueue/runner "+what, d.Seconds())
+}
+
 func main() {
 	if len(os.Args) < 2 {
 		fmt.Println("name a generator's file (the baseline shape of Kueue's performance test) to run this")
@@ -69,16 +107,23 @@ func main() {
 	runner.Env = append(os.Environ(), "KUBECONFIG="+filepath.Join(data, "kubeconfig"), "PROJECT_DIR="+dir)
 	runner.Stdout, runner.Stderr = os.Stderr, os.Stderr
 	began := time.Now()
-	failed := runner.Run()
-	wall := time.Since(began)
+	if err := runner.Start(); err != nil {
+		fail("cannot start the runner: %v", err)
+	}
+	awaitFile(filepath.Join(dir, "wlStates.csv"), runner.Process.Pid)
+	wall, cpu := time.Since(began), processor(server.Process.Pid)
+	failed := runner.Wait()
+	all := time.Since(began)
 	server.Process.Signal(os.Interrupt)
 	server.Wait()
 	if summary, err := os.ReadFile(filepath.Join(dir, "summary.yaml")); err == nil {
 		os.Stdout.Write(summary)
 	}
-	fmt.Printf("%-52s %10.2f s\n", "kueue/runner wall", wall.Seconds())
-	cpu := server.ProcessState.UserTime() + server.ProcessState.SystemTime()
-	fmt.Printf("%-52s %10.2f s\n", "kueue/runner processor of berth", cpu.Seconds())
+	tell("wall", wall)
+	tell("processor of berth", cpu)
+	tell("wall, with its cleaning up", all)
+	tell("processor of berth, with its cleaning up",
+		server.ProcessState.UserTime()+server.ProcessState.SystemTime())
 	if failed != nil {
 		fail("the runner: %v", failed)
 	}
