@@ -14,7 +14,7 @@
 #include "io/io.h"
 
 /* So long the loop may stand still for a commit that comes alone. */
-#define COMMIT_QUICK ((struct span){500000})
+#define COMMIT_QUICK span_ms(1)
 
 /* Of a turn that makes many puts, so many go to the writer while it makes the next ones: the
  * disk works meanwhile, and who waits for the first goes on. It costs a commit, that another

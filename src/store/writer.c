@@ -21,7 +21,7 @@
 /* What the loop commits itself: as many rows and bytes at most, after as many quick commits.
  * One that is not quick, as the first after a rest may be, costs the credit of a few; one that
  * stalls costs all. */
-#define HERE_ROWS 4
+#define HERE_ROWS 16
 #define HERE_BYTES ((size_t)64 << 10)
 #define HERE_AFTER 16
 #define HERE_MOST 32

@@ -99,7 +99,7 @@ static void play(struct world *w, const char *script, struct buf *out)
     static const char big[60 << 10];
 
     for (; *script; script++) {
-        struct write *first = rows(w, strchr("TL", *script) ? 5 : 1,
+        struct write *first = rows(w, strchr("TL", *script) ? 17 : 1,
                                    *script == 'b' ? str_of(big, sizeof(big)) : S("x"));
         bool is_asked = strchr("lLb", *script) != NULL;
         bool is_here = is_asked && writer_commit(w->writer, first);
