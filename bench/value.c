@@ -57,10 +57,11 @@ static void texts(struct arena *a)
     struct buf b = buf_in(a, 64);
     struct instant t = {0};
     struct request_info r;
+    struct str stamps[] = {S("2026-01-02T03:04:05Z"), S("2027-12-31T23:59:59Z")};
 
     MEASURE_NS("name/subdomain of 24 bytes", 1000000,
                use(name_is(NAME_DNS_SUBDOMAIN, S("a-name.with-some.letters"))));
-    MEASURE_NS("time/parse", 1000000, use(time_parse(S("2026-01-02T03:04:05Z"), &t, NULL)));
+    MEASURE_NS("time/parse", 1000000, time_parse(stamps[i & 1], &t, NULL); use(t.ns));
     MEASURE_NS("time/write", 1000000, buf_clear(&b); time_write(&b, t));
     MEASURE_NS(
         "request/parse, a list with a selector", 200000, struct arena_mark mark = arena_mark(a);

@@ -42,8 +42,8 @@ struct queue_status {
     struct pace cq_pace, lq_pace;
     struct io_timer *quiet; /* runs while a write is put off */
     struct span changed;    /* uptime of the newest change */
-    bool shows_share; /* fair sharing is on */
-    bool samples;     /* admission fair sharing is, every: */
+    bool shows_share;       /* fair sharing is on */
+    bool samples;           /* admission fair sharing is, every: */
     struct span sampling;
 };
 
