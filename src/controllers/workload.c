@@ -255,10 +255,9 @@ static int reconcile(struct step *s, struct err *err)
         return 0;
     const struct kueue_workload *wl = object_view(o, s->arena);
     struct span left = workload_silence(wl, s->now);
-    if (seen.equal_failed.len && left.ns > 0) {
-        seen.equal_failed = S("");
+    seen.is_silent = left.ns > 0;
+    if (seen.is_silent)
         step_again(s, left);
-    }
     struct workload_plan plan = workload_life(s->arena, wl, &seen, &w->rules, s->now);
     act(s, o, &plan);
     return 0;

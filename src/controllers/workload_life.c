@@ -617,9 +617,10 @@ static bool say_queue(struct look *l)
 
 struct span workload_silence(const struct kueue_workload *wl, struct instant now)
 {
+    static const struct str given_back[] = {S_INIT("PendingEvaluation"), S_INIT("Pending")};
     const struct condition *quota = workload_condition(wl, S("QuotaReserved"));
 
-    if (!quota || !str_eq(quota->reason, S("PendingEvaluation")))
+    if (!quota || !has_name(given_back, countof(given_back), quota->reason))
         return (struct span){0};
     struct instant end = instant_add(quota->last_transition_time, WORKLOAD_SILENCE);
     return (struct span){MAX(instant_sub(end, now).ns, INT64_C(0))};
@@ -641,6 +642,8 @@ static void say_why(struct look *l)
         return;
     }
     if (workload_is_on_hold(l->wl) || say_queue(l))
+        return;
+    if (l->seen->is_silent && !l->seen->misfit.len && !by.len)
         return;
     if (l->seen->misfit.len)
         waits(l, "Misconfigured", l->seen->misfit);

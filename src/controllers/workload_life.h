@@ -42,6 +42,7 @@ struct workload_seen {
     struct str misfit;       /* why the queue cannot take it (namespace, limits); "" */
     struct str equal_failed; /* the reason why an equal one was refused, where this one was
                                 parked with it; "" */
+    bool is_silent;          /* workload_silence() has not passed */
     const struct kueue_cluster_queue *cq; /* its checks; NULL: unknown */
 };
 
@@ -101,8 +102,8 @@ struct workload_readiness {
 };
 struct workload_readiness workload_readiness(const struct kueue_workload *wl,
                                              bool all_are_ready);
-/* How long it is not to be told yet that it was passed over with an equal one: that is no news
- * for who has just given its quota back, and may start again at once. */
+/* How long it is not to be told yet why it waits, beyond what whoever took its quota back said,
+ * nor that it was passed over with an equal one: it may start again at once. */
 #define WORKLOAD_SILENCE span_s(3)
 struct span workload_silence(const struct kueue_workload *wl, struct instant now);
 /* How long it held quota as admitted, in all; 0 where it is not both admitted and finished. */

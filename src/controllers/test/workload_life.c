@@ -107,6 +107,14 @@ TEST(workload_life)
          "'conditions':[" C("QuotaReserved", "False", "Suspended") "]",
          "",
          "write Admitted=False/NoReservation"},
+        {"a word of an older client becomes ours", "",
+         "'conditions':[" C("QuotaReserved", "False", "Pending") "," NOT_ADMITTED "]",
+         "",
+         "write"},
+        {"not while it may start again at once", "",
+         "'conditions':[" C("QuotaReserved", "False", "Pending") "," NOT_ADMITTED "]",
+         "silent",
+         "rest"},
         {"reserved, no checks: admitted", "",
          RESERVED ",'conditions':[" QUOTA "]",
          "",
@@ -222,6 +230,7 @@ TEST(workload_life)
                                          str_eqz(stop, "None") && !str_eqz(first, "inactive"),
                                      .cq_name = S("cq"),
                                      .cq_stop = stop,
+                                     .is_silent = str_eqz(first, "silent"),
                                      .cq = cluster_queue(&a, str_z(&a, checks))};
         struct workload_plan p =
             workload_life(&a, workload(&a, cases[i].spec, cases[i].status), &seen, &rules, now);
@@ -315,21 +324,20 @@ TEST(workload_readiness)
     }
 }
 
+#define WAITS(reason) "'conditions':[" C("QuotaReserved", "False", reason) "]"
+
 TEST(workload_silence)
 {
     static const struct {
-        const char *name, *status;
         int64_t after_s, want_s;
+        const char *status, *name;
     } cases[] = {
-        {"nothing was said yet", "",         0, 0},
-        { "its quota was just given back",
-         "'conditions':[" C("QuotaReserved", "False", "PendingEvaluation") "]", 0, 3},
-        { "a moment later",
-         "'conditions':[" C("QuotaReserved", "False", "PendingEvaluation") "]", 2, 1},
-        { "long ago",                      "'conditions':[" C("QuotaReserved", "False", "PendingEvaluation") "]",                                        9,
-         0},
-        {                                        "it has another reason",         "'conditions':[" C("QuotaReserved",           "False",                                     "Pending") "]",
-         0, 0},
+        {0, 0, "",                         "nothing was said yet"                  },
+        {0, 3, WAITS("PendingEvaluation"), "its quota was just given back"         },
+        {2, 1, WAITS("PendingEvaluation"), "a moment later"                        },
+        {9, 0, WAITS("PendingEvaluation"), "long ago"                              },
+        {1, 2, WAITS("Pending"),           "it was, by a client with an older word"},
+        {0, 0, WAITS("WaitingForQuota"),   "it has another reason"                 },
     };
     scoped(arena_fini) struct arena a = arena_sized(16 << 10);
     struct instant then;
