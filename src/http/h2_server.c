@@ -59,6 +59,14 @@ static void send_task(void *ctx)
     conn_unref(c);
 }
 
+/* An answer goes with what the watches of its client see of it, which comes a turn later. */
+static void gather_task(void *ctx)
+{
+    struct conn *c = ctx;
+
+    io_later(c->io, send_task, c);
+}
+
 static void send_later(struct conn *c)
 {
     struct h2 *h = h2_of(c);
@@ -66,7 +74,7 @@ static void send_later(struct conn *c)
     if (h->runs || h->send_due || !c->wire)
         return;
     h->send_due = true;
-    io_later(c->io, send_task, conn_ref(c));
+    io_later(c->io, gather_task, conn_ref(c));
 }
 
 /* The stream ends with the body, or with the trailers behind it. */
