@@ -2,10 +2,10 @@
 //
 //	go run . GENERATOR.yaml [QPS]
 //
-// Starts ../../../build/berth (or $BERTH) in a new directory, lets `go tool runner` (Kueue's
-// test/performance/scheduler/runner, built as a module) drive it, and prints the wall time and
-// the processor time that berth took until the runner had all it waits for (what it measures of
-// Kueue ends there, too), and again until it had cleaned up. Without a file it says so and ends.
+// Builds Kueue's test/performance/scheduler/runner (as a module), starts ../../../build/berth (or
+// $BERTH) in a new directory, lets the runner drive it, and prints the wall time and the processor
+// time that berth took until the runner had all it waits for (what it measures of Kueue ends
+// there, too), and again until it had cleaned up. Without a file it says so and ends.
 package main
 
 import (
@@ -19,6 +19,8 @@ import (
 	"strings"
 	"time"
 )
+
+const runnerPackage = "sigs.k8s.io/kueue/test/performance/scheduler/runner"
 
 func fail(format string, a ...any) {
 	fmt.Fprintf(os.Stderr, "kueue: "+format+"\n", a...)
@@ -100,9 +102,13 @@ func main() {
 	defer os.RemoveAll(dir)
 	config, _ := filepath.Abs(os.Args[1])
 	data := filepath.Join(dir, "data")
+	program := filepath.Join(dir, "runner")
+	if out, err := exec.Command("go", "build", "-o", program, runnerPackage).CombinedOutput(); err != nil {
+		fail("cannot build the runner: %v\n%s", err, out)
+	}
 	server := start(berth, data)
 
-	runner := exec.Command("go", "tool", "runner", "--generatorConfig", config, "--o", dir,
+	runner := exec.Command(program, "--generatorConfig", config, "--o", dir,
 		"--qps", qps, "--burst", qps, "--timeout", "20m")
 	runner.Env = append(os.Environ(), "KUBECONFIG="+filepath.Join(data, "kubeconfig"), "PROJECT_DIR="+dir)
 	runner.Stdout, runner.Stderr = os.Stderr, os.Stderr
