@@ -706,6 +706,7 @@ static void admit(struct cycle *c, struct entry *x)
     extra->progress = NULL;
     cq_forget_preemptor(x->cq, x->wl);
     cache_hold(e, x->cq, x->wl);
+    x->cq->admitted_cycle = e->cycle;
     afs_charge(e, x->wl);
 }
 
@@ -860,7 +861,7 @@ void queue_admission_failed(struct queue_engine *e, struct str key, bool is_gone
     wl->extra->is_assumed = false;
     wl->extra->flags &= ~(uint32_t)(WL_RESERVED | WL_ADMITTED);
     wl_set_held(wl->extra, NULL, 0);
-    engine_want_flush(e, &cq->node);
+    engine_freed(e, cq);
     if (is_gone) {
         wl_discard(e, wl);
         return;

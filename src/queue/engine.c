@@ -141,6 +141,7 @@ void queue_free(struct queue_engine *e)
     intern_fini(&e->resources);
     vec_fini(&e->ready);
     vec_fini(&e->flushes);
+    vec_fini(&e->lenders);
     vec_fini(&e->retries);
     vec_fini(&e->second_pass);
     vec_fini(&e->log.entries);
@@ -221,20 +222,80 @@ void engine_want_flush(struct queue_engine *e, struct quota_node *n)
     vec_push(&e->flushes, cq);
 }
 
+void engine_freed(struct queue_engine *e, struct queue_cq *cq)
+{
+    cq->has_freed = true;
+    if (cq->is_lender)
+        return;
+    cq->is_lender = true;
+    vec_push(&e->lenders, cq);
+}
+
+/* One flush a tree and stamp. */
+static void flush_tree(struct queue_engine *e, struct queue_cq *cq, uint64_t stamp,
+                       struct instant now)
+{
+    struct quota_node *root = quota_root(&cq->node);
+
+    if (!root || root->stamp == stamp)
+        return;
+    root->stamp = stamp;
+    pending_flush_node(e, root, now);
+}
+
+static bool owns_more(const struct queue_cq *cq)
+{
+    for (size_t i = 0; i < cq->n_frs; i++)
+        if (quota_usage(&cq->node, cq->frs[i]) < quota_nominal(&cq->node, cq->frs[i]))
+            return true;
+    return false;
+}
+
+/* Is it to be asked once more before the others of its tree are woken? */
+static bool goes_first(struct queue_engine *e, struct queue_cq *cq, struct instant now)
+{
+    if (!cq_gives_heads(cq) || !cq->node.parent || !owns_more(cq))
+        return false;
+    if (cq->has_freed && (pending_flush(e, cq, now) || cq->spec.is_strict))
+        cq->woken_cycle = e->cycle;
+    cq->has_freed = false;
+    return cq->heap.len && MAX(cq->woken_cycle, cq->admitted_cycle) == e->cycle;
+}
+
 void engine_flush(struct queue_engine *e, struct instant now)
 {
     uint64_t stamp = ++e->stamp;
+    size_t kept = 0;
 
     vec_each (i, &e->flushes) {
         struct queue_cq *cq = e->flushes.at[i];
-        struct quota_node *root = quota_root(&cq->node);
         cq->wants_flush = false;
-        if (!root || root->stamp == stamp)
-            continue;
-        root->stamp = stamp;
-        pending_flush_node(e, root, now);
+        flush_tree(e, cq, stamp, now);
     }
     vec_clear(&e->flushes);
+    vec_each (i, &e->lenders) {
+        struct queue_cq *cq = e->lenders.at[i];
+        if (goes_first(e, cq, now)) {
+            e->lenders.at[kept++] = cq;
+            continue;
+        }
+        cq->is_lender = false;
+        flush_tree(e, cq, stamp, now);
+    }
+    e->lenders.len = kept;
+}
+
+bool engine_flush_all(struct queue_engine *e, struct instant now)
+{
+    bool has_any = e->flushes.len + e->lenders.len > 0;
+
+    vec_each (i, &e->lenders) {
+        e->lenders.at[i]->is_lender = false;
+        engine_want_flush(e, &e->lenders.at[i]->node);
+    }
+    vec_clear(&e->lenders);
+    engine_flush(e, now);
+    return has_any;
 }
 
 void queue_wake(struct queue_engine *e, struct str name, struct instant now)
@@ -314,5 +375,5 @@ bool queue_has_heads(struct queue_engine *e, struct instant now, struct instant 
         if (!next->ns || instant_before(due, *next))
             *next = due;
     }
-    return has_due(e) || retry(e, now);
+    return has_due(e) || (engine_flush_all(e, now) && has_due(e)) || retry(e, now);
 }

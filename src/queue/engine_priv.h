@@ -137,6 +137,8 @@ struct queue_cq {
     /* the workload that waits for its preemptions */
     struct queue_wl *preemptor;
     bool is_sticky, wants_flush;
+    bool is_lender, has_freed; /* in e->lenders; quota of it came back since it was woken */
+    uint64_t woken_cycle, admitted_cycle; /* e->cycle at that time */
     bool is_waking; /* the heap is out of order until all of them stand in it */
     uint32_t preemptor_generation;
     uint32_t ready_slot;          /* in e->ready or, where it rests, its root's; UINT32_MAX */
@@ -312,6 +314,7 @@ struct queue_engine {
     size_t slab_total;
     VEC(struct queue_cq *) ready;   /* cqs with active workloads that may have to be judged */
     VEC(struct queue_cq *) flushes; /* want a flush of their trees */
+    VEC(struct queue_cq *) lenders; /* the same, once they have taken what is their own */
     VEC(struct queue_cq *) retries; /* of their own, once nothing else is to be done */
     uint64_t stamp;
     uint32_t n_not_ready; /* holders whose pods are not ready */
@@ -419,7 +422,14 @@ uint64_t engine_changes(const struct queue_engine *e, const struct queue_cq *cq,
                         const struct queue_wl *head);
 /* What waits in the tree of n is to be woken before the next cycle. */
 void engine_want_flush(struct queue_engine *e, struct quota_node *n);
+/* Quota that was held in `cq` came back: see engine_flush(). */
+void engine_freed(struct queue_engine *e, struct queue_cq *cq);
+/* Wakes who was parked, where something changed for them. Quota that came back wakes its own
+ * ClusterQueue first: as long as that admits one after the other within what it owns, the rest
+ * of the tree sleeps on. Who borrowed it would be preempted for them in the next cycle. */
 void engine_flush(struct queue_engine *e, struct instant now);
+/* Whoever is still to be woken; false where nobody was. */
+bool engine_flush_all(struct queue_engine *e, struct instant now);
 
 /* ---- view.c ---- */
 

@@ -640,6 +640,8 @@ size_t pending_flush(struct queue_engine *e, struct queue_cq *cq, struct instant
     if (cq->is_waking)
         pending_reorder(e, cq);
     cq->is_waking = false;
+    if (moved)
+        cq->judged = NULL; /* it may have been judged, and parked, since things changed */
     if (!cq->parked.len)
         quota_calm(&cq->node);
     return moved;

@@ -301,9 +301,9 @@ static void put_quota(struct queue_engine *e, struct queue_wl *wl, const struct 
         cache_hold(e, cq, wl);
         if (b->held && (b->held != cq || !same_usage(x, b->usage.at, b->usage.len) ||
                         b->priority != wl->group->shape->priority))
-            engine_want_flush(e, &b->held->node);
+            engine_freed(e, b->held);
     } else if (b->held) {
-        engine_want_flush(e, &b->held->node);
+        engine_freed(e, b->held);
         x->is_assumed = x->was_asked = false;
     }
     if (b->lq && b->lq != wl->group->lq)
@@ -452,7 +452,7 @@ void wl_discard(struct queue_engine *e, struct queue_wl *wl)
     second_pass_forget(e, wl);
     if (wl->extra && wl->extra->holds) {
         engine_change(e, wl->extra->holds);
-        engine_want_flush(e, &wl->extra->holds->node);
+        engine_freed(e, wl->extra->holds);
         cache_release(e, wl);
     }
     if (g->lq->cq && g->lq->cq->judged == wl)

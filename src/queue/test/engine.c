@@ -121,6 +121,39 @@ TEST(an_event_is_the_business_of_its_tree)
     }
 }
 
+/* Quota that comes back is taken by who owns it before others borrow it: they would be
+ * preempted again in the next cycle. */
+TEST(freed_quota_is_its_owners_first)
+{
+    static const struct {
+        const char *name, *box, *event, *want;
+    } cases[] = {
+        {"all of it",                                             "w a1 a 2|w a2 a 2|w b1 b 3", "done a0",
+         "a1 admitted; a2 admitted; b1 no-fit"                                                                                                                                                  },
+        {"what it does not need is borrowed",                     "w a1 a 2|w b1 b 2",          "done a0",
+         "a1 admitted; b1 admitted"                                                                                                                                                             },
+        {"nobody of its own waits",                               "w b1 b 2",                   "done a0", "b1 admitted"                                                                        },
+        {"beyond what it owns it stands in line",                 "w a1 a 4|w a2 a 2|w d1 d 2", "done a0",
+         "a1 admitted; d1 admitted, a2 skipped"                                                                                                                                                 },
+        {"its own does not fit: nobody is kept waiting for that", "w a1 a 8|w b1 b 2",
+         "done a0",                                                                                        "a1 no-fit; a1 no-fit, b1 admitted"                                                  },
+        {"nor while others are admitted",                         "w a1 a 8|w b1 b 1",
+         "done a0|w d1 d 1|w d2 d 1|w d3 d 1",                                                             "a1 no-fit, d1 admitted; a1 no-fit, d2 admitted, b1 admitted; a1 no-fit, d3 admitted"},
+    };
+
+    for (size_t i = 0; i < countof(cases); i++) {
+        scoped(box_close) struct box b = {0};
+        test_case(cases[i].name);
+        box_open(&b);
+        box_add(&b, "flavor f|cq a cohort c quota 4 reclaim Any strict|cq b cohort c quota 0|"
+                    "cq d cohort c quota 2|w a0 a 6 running");
+        box_add(&b, cases[i].box);
+        until_rest(&b);
+        box_add(&b, cases[i].event);
+        check_samez(until_rest(&b), cases[i].want);
+    }
+}
+
 TEST(an_eviction_that_could_not_be_written_is_asked_again)
 {
     scoped(box_close) struct box b = {0};
