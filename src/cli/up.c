@@ -33,7 +33,7 @@
 #define DEFAULT_LISTEN "127.0.0.1:6443"
 #define SETTLE_AFTER_S 2   /* from ready on: the first reconciles have run */
 #define SETTLE_EVERY 10000 /* writes: what a load left behind is given back */
-#define REST span_ms(10)   /* after a write; memory for the next ones is made ready */
+#define REST span_ms(10)   /* without a write; memory for the next ones is made ready */
 
 struct up {
     struct cli_args *args;
@@ -59,6 +59,7 @@ struct up {
     const struct json *queueing; /* --queue-config; NULL: none */
     struct err err;
     uint64_t n_written; /* since what a load left behind was given back */
+    uint64_t n_seen;    /* of them, when it was last looked whether writes rest */
     bool has_failed, is_ready, is_flushing;
 };
 
@@ -88,12 +89,18 @@ static void rest(void *ctx)
 {
     struct up *u = ctx;
 
+    if (u->n_written != u->n_seen) {
+        u->n_seen = u->n_written;
+        io_timer_set(u->rest, REST);
+        return;
+    }
     if (u->n_written >= SETTLE_EVERY) {
         mem_settle();
         u->n_written = 0;
     } else {
         mem_ready();
     }
+    u->n_seen = u->n_written;
 }
 
 /* The lines of a turn are written together. */
