@@ -94,6 +94,7 @@ static void end_rest(struct io *io)
     vec_each (i, &io->resting)
         vec_push(&io->ready, io->resting.at[i]);
     vec_clear(&io->resting);
+    io->rest_ended = true;
 }
 
 void io_run_ready(struct io *io)

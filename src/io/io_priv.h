@@ -65,6 +65,7 @@ struct io {
     size_t running_at;
     io_tasks resting; /* until nothing is ready */
     size_t rested;    /* for so many turns */
+    bool rest_ended;  /* what rested is ready: the world is looked at before it runs */
     HEAP(struct io_timer *) timers;
 };
 

@@ -10,6 +10,8 @@
 
 #include "io/real_priv.h"
 
+#define TURNS_UNPOLLED 4 /* in a row, where tasks bring tasks */
+
 static void before_poll(uv_prepare_t *h)
 {
     struct real *r = h->data;
@@ -100,6 +102,16 @@ static bool arm(struct real *r)
     return true;
 }
 
+/* Tasks that follow from tasks: the world is not asked before each of them. */
+static bool goes_on(struct real *r)
+{
+    if (r->io.ready.len && !r->io.rest_ended && ++r->unpolled < TURNS_UNPOLLED)
+        return true;
+    r->unpolled = 0;
+    r->io.rest_ended = false;
+    return false;
+}
+
 static bool real_turn(struct io *io, bool wait)
 {
     struct real *r = (struct real *)io;
@@ -107,7 +119,7 @@ static bool real_turn(struct io *io, bool wait)
     io_clock_stale(io);
     io_run_timers(io);
     io_run_ready(io);
-    if (io->stopped)
+    if (io->stopped || goes_on(r))
         return true;
     bool alive = uv_loop_alive(&r->loop);
     if (!io->ready.len && !io->timers.len && !alive)

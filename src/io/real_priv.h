@@ -16,6 +16,7 @@ struct real {
     uv_loop_t loop;
     uv_timer_t alarm; /* runs only while the loop waits for our first timer */
     uv_prepare_t before_poll;
+    int unpolled; /* turns in a row that went on with what was ready */
     size_t pool_left;
     uint8_t pool[REAL_POOL_SIZE];
     char read_buf[REAL_READ_SIZE]; /* one for all streams: data() borrows it */

@@ -263,6 +263,35 @@ TEST(io_wake)
     in_both(wakes);
 }
 
+/* Tasks that bring tasks do not keep the world out. */
+static void busy_wakes(struct world *w)
+{
+    struct who who = {w, "woken", NULL}, a = {w, "a", NULL}, r = {w, "r", NULL};
+    struct io_wake *wake = io_wake_new(w->io, note_and_stop, &who);
+
+    w->n = 1000;
+    io_later(w->io, note_and_go_on, &a);
+    io_wake_send(wake);
+    io_run(w->io);
+    check(w->n > 900);
+    w->n = 0;
+    io_turn(w->io);
+    buf_clear(&w->log);
+
+    /* What rests lets it go first. */
+    io_rest(w->io, note, &r);
+    io_wake_send(wake);
+    io_turn(w->io);
+    io_turn(w->io);
+    if (!io_is_sim(w->io))
+        check_log(w, "woken r");
+    io_wake_free(wake);
+}
+TEST(io_wake_of_a_busy_loop)
+{
+    in_both(busy_wakes);
+}
+
 /* ---- streams ---- */
 
 struct end {
