@@ -34,11 +34,17 @@ static int64_t floor_div(int64_t a, int64_t b)
     return a / b - (a % b < 0);
 }
 
+/* Nanoseconds. Not by way of the second's begin: that of the earliest instant is none. */
+static uint32_t of_second(struct instant t)
+{
+    int64_t ns = t.ns % SECOND_NS;
+
+    return (uint32_t)(ns < 0 ? ns + SECOND_NS : ns);
+}
+
 struct time_civil time_civil(struct instant t)
 {
-    int64_t seconds = floor_div(t.ns, SECOND_NS);
-
-    return time_civil_at(seconds, (int)(t.ns - seconds * SECOND_NS));
+    return time_civil_at(floor_div(t.ns, SECOND_NS), (int)of_second(t));
 }
 
 struct time_civil time_civil_at(int64_t seconds, int nanosecond)
@@ -287,7 +293,7 @@ static uint32_t write_seconds(char *at, struct instant t)
     write_two(at + 14, of_day / 60 % 60);
     at[16] = ':';
     write_two(at + 17, of_day % 60);
-    return (uint32_t)(t.ns - seconds * SECOND_NS);
+    return of_second(t);
 }
 
 void time_write(struct buf *out, struct instant t)

@@ -48,6 +48,14 @@ TEST(time_ends)
     check(!instant_is_set(t));
     check_int(time_parse(S("9999-12-31T23:59:59Z"), &t, NULL), 0);
     check_int(t.ns, INT64_MAX);
+
+    /* Found by fuzzing: its second begins before it. */
+    scoped(arena_fini) struct arena a = {0};
+    check_int(time_parse(S("0260-01-02T03:04:05.5+05:30"), &t, NULL), 0);
+    check_int(t.ns, INT64_MIN);
+    check_samez(time_text(&a, t), "1677-09-21T00:12:43Z");
+    check_samez(time_text_micro(&a, t), "1677-09-21T00:12:43.145224Z");
+    check_int(time_civil(t).nanosecond, 145224192);
 }
 
 TEST(time_civil)
