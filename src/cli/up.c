@@ -96,11 +96,10 @@ static void rest(void *ctx)
     }
     if (u->n_written >= SETTLE_EVERY) {
         mem_settle();
-        u->n_written = 0;
+        u->n_written = u->n_seen = 0;
     } else {
         mem_ready();
     }
-    u->n_seen = u->n_written;
 }
 
 /* The lines of a turn are written together. */
