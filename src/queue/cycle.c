@@ -706,7 +706,7 @@ static void admit(struct cycle *c, struct entry *x)
     extra->progress = NULL;
     cq_forget_preemptor(x->cq, x->wl);
     cache_hold(e, x->cq, x->wl);
-    x->cq->admitted_cycle = e->cycle;
+    x->cq->turn_cycle = e->cycle;
     afs_charge(e, x->wl);
 }
 

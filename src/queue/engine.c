@@ -257,9 +257,9 @@ static bool goes_first(struct queue_engine *e, struct queue_cq *cq, struct insta
     if (!cq_gives_heads(cq) || !cq->node.parent || !owns_more(cq))
         return false;
     if (cq->has_freed && (pending_flush(e, cq, now) || cq->spec.is_strict))
-        cq->woken_cycle = e->cycle;
+        cq->turn_cycle = e->cycle;
     cq->has_freed = false;
-    return cq->heap.len && MAX(cq->woken_cycle, cq->admitted_cycle) == e->cycle;
+    return cq->heap.len && cq->turn_cycle == e->cycle;
 }
 
 void engine_flush(struct queue_engine *e, struct instant now)
@@ -273,29 +273,32 @@ void engine_flush(struct queue_engine *e, struct instant now)
         flush_tree(e, cq, stamp, now);
     }
     vec_clear(&e->flushes);
-    vec_each (i, &e->lenders) {
+    vec_each (i, &e->lenders)
+        if (!goes_first(e, e->lenders.at[i], now))
+            flush_tree(e, e->lenders.at[i], stamp, now);
+    vec_each (i, &e->lenders) { /* whose tree is awake goes first no more */
         struct queue_cq *cq = e->lenders.at[i];
-        if (goes_first(e, cq, now)) {
+        const struct quota_node *root = quota_root(&cq->node);
+        cq->is_lender = root && root->stamp != stamp;
+        if (cq->is_lender)
             e->lenders.at[kept++] = cq;
-            continue;
-        }
-        cq->is_lender = false;
-        flush_tree(e, cq, stamp, now);
     }
     e->lenders.len = kept;
 }
 
-bool engine_flush_all(struct queue_engine *e, struct instant now)
+/* Nobody who goes first has anything to be judged: the others are woken. False where nobody
+ * was waited for. */
+static bool flush_others(struct queue_engine *e, struct instant now)
 {
-    bool has_any = e->flushes.len + e->lenders.len > 0;
-
+    if (!e->lenders.len)
+        return false;
     vec_each (i, &e->lenders) {
         e->lenders.at[i]->is_lender = false;
         engine_want_flush(e, &e->lenders.at[i]->node);
     }
     vec_clear(&e->lenders);
     engine_flush(e, now);
-    return has_any;
+    return true;
 }
 
 void queue_wake(struct queue_engine *e, struct str name, struct instant now)
@@ -375,5 +378,5 @@ bool queue_has_heads(struct queue_engine *e, struct instant now, struct instant 
         if (!next->ns || instant_before(due, *next))
             *next = due;
     }
-    return has_due(e) || (engine_flush_all(e, now) && has_due(e)) || retry(e, now);
+    return has_due(e) || (flush_others(e, now) && has_due(e)) || retry(e, now);
 }

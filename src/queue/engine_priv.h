@@ -138,8 +138,8 @@ struct queue_cq {
     struct queue_wl *preemptor;
     bool is_sticky, wants_flush;
     bool is_lender, has_freed; /* in e->lenders; quota of it came back since it was woken */
-    uint64_t woken_cycle, admitted_cycle; /* e->cycle at that time */
-    bool is_waking; /* the heap is out of order until all of them stand in it */
+    uint64_t turn_cycle;       /* e->cycle when it last admitted one, or was woken first */
+    bool is_waking;            /* the heap is out of order until all of them stand in it */
     uint32_t preemptor_generation;
     uint32_t ready_slot;          /* in e->ready or, where it rests, its root's; UINT32_MAX */
     struct quota_node *rests_in;  /* the root that it rests in, or NULL */
@@ -428,8 +428,6 @@ void engine_freed(struct queue_engine *e, struct queue_cq *cq);
  * ClusterQueue first: as long as that admits one after the other within what it owns, the rest
  * of the tree sleeps on. Who borrowed it would be preempted for them in the next cycle. */
 void engine_flush(struct queue_engine *e, struct instant now);
-/* Whoever is still to be woken; false where nobody was. */
-bool engine_flush_all(struct queue_engine *e, struct instant now);
 
 /* ---- view.c ---- */
 

@@ -691,7 +691,7 @@ struct queue_why queue_why(struct queue_engine *e, struct arena *a, struct str k
     };
     const struct queue_shape *shape = wl->group->shape;
     struct queue_cq *cq = wl_cq(wl);
-    engine_flush_all(e, now);
+    engine_flush(e, now);
     why.lq = wl->group->lq->key;
     why.cq = cq ? cq->name : S("");
     why.holds_quota = wl->extra && wl->extra->holds;
